@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/config"
 	"intenthint/internal/bus"
 	"intenthint/knowhub"
@@ -61,21 +62,21 @@ func (c *askCmd) Validate() error {
 
 func (c *askCmd) message() string { return strings.TrimSpace(strings.Join(c.Text, " ")) }
 
-func (c *askCmd) Run(inv *invocation) error {
-	q, err := c.request(inv.cfg)
+func (c *askCmd) Run(inv *cli.Invocation) error {
+	q, err := c.request(inv.Config)
 	if err != nil {
 		return err
 	}
-	o, err := runningSystem(inv)
+	o, err := cli.RunningSystem(inv)
 	if err != nil {
 		return err
 	}
 	// Do not start anything in place of a configured server, or on an address
 	// where another program listens.
-	configured := len(inv.cfg.Bus.URLs) > 0
+	configured := len(inv.Config.Bus.URLs) > 0
 	if o.URL != "" {
-		o.Log = inv.quiet()
-		b, err := bus.Open(inv.ctx, o)
+		o.Log = inv.Quiet()
+		b, err := bus.Open(inv.Ctx, o)
 		if err == nil {
 			err = c.ask(inv, b.NC, q, configured)
 			b.Close()
@@ -86,23 +87,23 @@ func (c *askCmd) Run(inv *invocation) error {
 		if configured || errors.Is(err, bus.ErrRefused) || errors.Is(err, bus.ErrNotNATS) {
 			return err
 		}
-		_, _ = fmt.Fprintf(inv.stderr, "%v; starting a temporary consumer instead\n", err)
+		_, _ = fmt.Fprintf(inv.Stderr, "%v; starting a temporary consumer instead\n", err)
 	}
 	return withSystem(inv, func(nc *nats.Conn) error { return c.ask(inv, nc, q, true) })
 }
 
 // withSystem runs the whole system in this process while ask runs. Stopping it
 // waits until the turn is in its session.
-func withSystem(inv *invocation, ask func(*nats.Conn) error) error {
-	cfg := *inv.cfg
+func withSystem(inv *cli.Invocation, ask func(*nats.Conn) error) error {
+	cfg := *inv.Config
 	cfg.HTTP, cfg.Bus.URLs = config.HTTP{}, nil
 	// The usual port is for a long-running consumer.
 	cfg.Parts = knowhub.Declared.With(cfg.Parts, func(s *knowhub.Settings) { s.Listen = "127.0.0.1:0" })
-	system := app.New(&cfg, app.Options{Version: version, Log: inv.quiet(), Level: new(slog.LevelVar)})
-	if err := system.Start(inv.ctx); err != nil {
+	system := app.New(&cfg, app.Options{Version: version, Log: inv.Quiet(), Level: new(slog.LevelVar)})
+	if err := system.Start(inv.Ctx); err != nil {
 		return errors.Join(err, system.Stop())
 	}
-	own, err := system.Bus().Another(inv.ctx, "intenthint ask")
+	own, err := system.Bus().Another(inv.Ctx, "intenthint ask")
 	if err != nil {
 		return errors.Join(err, system.Stop())
 	}
@@ -154,11 +155,11 @@ var (
 
 // ask sends the request and prints the answer. With stay it waits for a server that
 // went away to come back.
-func (c *askCmd) ask(inv *invocation, nc *nats.Conn, q *prompt, stay bool) error {
+func (c *askCmd) ask(inv *cli.Invocation, nc *nats.Conn, q *prompt, stay bool) error {
 	reply, took, err := exchange(inv, nc, q.msg, stay)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("%w at %s: NATS is up, but no consumer uses the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
+		return fmt.Errorf("%w at %s: NATS is up, but no consumer uses the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.Config.Bus.Prefix)
 	case err != nil:
 		if denied := nc.LastError(); errors.Is(denied, nats.ErrPermissionViolation) {
 			err = denied // the server drops messages that a user may not send
@@ -191,17 +192,17 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, q *prompt, stay bool) error
 // exchange sends a request, and retries for up to [patience] while there are no
 // responders, and with stay also after the connection was lost: the run is the same, so
 // nothing is asked twice.
-func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg, stay bool) (*nats.Msg, time.Duration, error) {
+func exchange(inv *cli.Invocation, nc *nats.Conn, msg *nats.Msg, stay bool) (*nats.Msg, time.Duration, error) {
 	giveUp := time.Now().Add(patience)
 	for {
 		began := time.Now()
 		reply, err := once(inv, nc, msg)
 		again := errors.Is(err, nats.ErrNoResponders) || stay && errors.Is(err, errGone)
-		if !again || time.Now().After(giveUp) || inv.ctx.Err() != nil {
+		if !again || time.Now().After(giveUp) || inv.Ctx.Err() != nil {
 			return reply, time.Since(began), err
 		}
 		select {
-		case <-inv.ctx.Done():
+		case <-inv.Ctx.Done():
 		case <-time.After(100 * time.Millisecond): // a person waits, so it does not grow
 		}
 	}
@@ -209,13 +210,13 @@ func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg, stay bool) (*nats.M
 
 // once sends a request. It does not wait on a connection that is lost: the answer
 // would go to the lost one.
-func once(inv *invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, error) {
+func once(inv *cli.Invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, error) {
 	lost := nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	defer nc.RemoveStatusListener(lost)
 	if !nc.IsConnected() {
 		return nil, errGone
 	}
-	limited, cancel := context.WithTimeout(inv.ctx, inv.cfg.Classifier.Timeout+time.Second)
+	limited, cancel := context.WithTimeout(inv.Ctx, inv.Config.Classifier.Timeout+time.Second)
 	defer cancel()
 	ctx, leave := context.WithCancelCause(limited)
 	defer leave(nil)
@@ -233,18 +234,18 @@ func once(inv *invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, error) {
 	return reply, err
 }
 
-func (c *askCmd) print(inv *invocation, out asked) error {
+func (c *askCmd) print(inv *cli.Invocation, out asked) error {
 	if c.JSON {
-		return printJSON(inv, out)
+		return cli.PrintJSON(inv, out)
 	}
 	text := out.PrependContext
 	if text == "" {
 		text = "no hint: " + cmp.Or(out.Skip, "no decision")
 	}
-	if _, err := fmt.Fprintln(inv.stdout, text); err != nil {
+	if _, err := fmt.Fprintln(inv.Stdout, text); err != nil {
 		return err
 	}
-	_, err := inv.stderr.Write(out.summary())
+	_, err := inv.Stderr.Write(out.summary())
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/config"
 	"intenthint/internal/bus"
 	"intenthint/internal/natsserver"
@@ -32,7 +33,7 @@ func TestASignalEndsAnUnansweredAsk(t *testing.T) {
 	_, err = other.NC.Subscribe("silent", func(*nats.Msg) { cancel() })
 	require.NoError(t, err)
 	require.NoError(t, other.NC.Flush())
-	inv := &invocation{ctx: ctx, cfg: &config.Config{Classifier: config.Classifier{Timeout: time.Hour}}}
+	inv := &cli.Invocation{Ctx: ctx, Config: &config.Config{Classifier: config.Classifier{Timeout: time.Hour}}}
 	_, _, err = exchange(inv, b.NC, nats.NewMsg("silent"), false)
 	require.ErrorIs(t, err, context.Canceled)
 }
@@ -50,7 +51,7 @@ func TestAskDoesNotWaitOnALostConnection(t *testing.T) {
 	nc, err := nats.Connect("nats://127.0.0.1:"+strconv.Itoa(port), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	require.NoError(t, err)
 	defer nc.Close()
-	inv := &invocation{ctx: t.Context(), cfg: &config.Config{Classifier: config.Classifier{Timeout: time.Hour}}}
+	inv := &cli.Invocation{Ctx: t.Context(), Config: &config.Config{Classifier: config.Classifier{Timeout: time.Hour}}}
 	ask := func(stay bool) <-chan error {
 		heard, err := first.NC.SubscribeSync("question")
 		require.NoError(t, err)
@@ -115,7 +116,7 @@ func TestAskStartsNothingInThePlaceOfAServer(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			cfg := &config.Config{Bus: row.bus, DataDir: dir}
 			began := time.Now()
-			err := (&askCmd{Text: []string{"hello"}}).Run(&invocation{ctx: t.Context(), cfg: cfg, stdout: io.Discard, stderr: io.Discard})
+			err := (&askCmd{Text: []string{"hello"}}).Run(&cli.Invocation{Ctx: t.Context(), Config: cfg, Stdout: io.Discard, Stderr: io.Discard})
 			require.ErrorContains(t, err, row.says)
 			require.Less(t, time.Since(began), 10*time.Second, "five, and this machine's")
 			require.NoDirExists(t, dir)

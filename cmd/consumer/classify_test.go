@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/workbench"
 )
 
 func TestClassifyJSONHasCamelCaseNames(t *testing.T) {
@@ -48,7 +49,7 @@ func TestClassifyShowsTheRunnersUpOfItsAnswer(t *testing.T) {
 	for source, message := range map[string]string{"local": "what did I tell you about the dentist?", "embedding": "please ship checkout to staging"} {
 		var stdout, stderr apptest.Buffer
 		require.Zero(t, env.run(t.Context(), []string{"classify", "--json", message}, &stdout, &stderr), stderr.String())
-		var got classified
+		var got workbench.Classified
 		require.NoError(t, json.Unmarshal([]byte(stdout.String()), &got))
 		require.Equal(t, source, got.Source)
 		require.Equal(t, []any{got.RunnerUp, got.RunnerUpConfidence}, []any{got.RunnersUp[0].Intent, got.RunnersUp[0].Probability})
@@ -68,7 +69,7 @@ func TestClassifyAndEvalKnowKeywords(t *testing.T) {
 
 	var stdout, stderr apptest.Buffer
 	require.Zero(t, env.run(t.Context(), []string{"classify", "--json", "Ahoy "}, &stdout, &stderr), stderr.String())
-	var got classified
+	var got workbench.Classified
 	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &got))
 	require.Equal(t, []any{"GREETING", 1.0, "low", "fastpath"}, []any{got.Intent, got.Confidence, got.Complexity, got.Source})
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"reflect"
@@ -14,12 +13,12 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/config"
 	"intenthint/internal/natsserver"
-	"intenthint/internal/telemetry"
 )
 
 // Exit codes (contract §9, §10).
@@ -30,34 +29,34 @@ const (
 	exitDiffers = 3 // stream plan --exit-code: something is missing or differs
 )
 
-// cli is the command line (contract §10).
-type cli struct {
-	Run      runCmd      `cmd:"" default:"1" help:"Serve until SIGINT or SIGTERM, then finish work in progress (the default)."`
-	Ask      askCmd      `cmd:"" help:"Ask the running system for a hint, as a gateway does, and print it."`
-	Classify classifyCmd `cmd:"" help:"Classify a text in this process and show the confidence."`
-	Eval     evalCmd     `cmd:"" help:"Measure the classifier's accuracy on labelled messages."`
-	Replay   replayCmd   `cmd:"" help:"Show what hints recorded turns would get under another catalogue, model or threshold."`
+// commandLine is the command line (contract §10).
+type commandLine struct {
+	Run      runCmd             `cmd:"" default:"1" help:"Serve until SIGINT or SIGTERM, then finish work in progress (the default)."`
+	Ask      askCmd             `cmd:"" help:"Ask the running system for a hint, as a gateway does, and print it."`
+	Classify workbench.Classify `cmd:"" help:"Classify a text in this process and show the confidence."`
+	Eval     workbench.Eval     `cmd:"" help:"Measure the classifier's accuracy on labelled messages."`
+	Replay   workbench.Replay   `cmd:"" help:"Show what hints recorded turns would get under another catalogue, model or threshold."`
 	Intents  struct {
-		Lint   lintCmd   `cmd:"" help:"Check intent files."`
-		Expand expandCmd `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`
-		Learn  learnCmd  `cmd:"" help:"Propose examples from recorded turns and add them to intent files."`
+		Lint   workbench.Lint   `cmd:"" help:"Check intent files."`
+		Expand workbench.Expand `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`
+		Learn  workbench.Learn  `cmd:"" help:"Propose examples from recorded turns and add them to intent files."`
 		Learnt struct {
-			Ls learntLsCmd `cmd:"" help:"List the examples, those that people marked first, then newest first."`
-			Rm learntRmCmd `cmd:"" help:"Remove examples."`
+			Ls workbench.LearntLs `cmd:"" help:"List the examples, those that people marked first, then newest first."`
+			Rm workbench.LearntRm `cmd:"" help:"Remove examples."`
 		} `cmd:"" help:"Manage the examples that HINT_LEARN=auto learns while consumers run."`
-		Import importCmd `cmd:"" help:"Show what a directory of intent files contains, and copy it to HINT_INTENTS_DIR."`
+		Import workbench.Import `cmd:"" help:"Show what a directory of intent files contains, and copy it to HINT_INTENTS_DIR."`
 	} `cmd:"" help:"Manage intent files."`
 	Sessions struct {
-		Ls      sessionsLsCmd      `cmd:"" help:"List sessions, most recently changed first."`
-		Show    sessionsShowCmd    `cmd:"" help:"Print a session document."`
-		Export  sessionsExportCmd  `cmd:"" help:"Write every session to a directory, as HINT_STORE=file keeps them."`
-		Rebuild sessionsRebuildCmd `cmd:"" help:"Rebuild sessions from the event stream."`
-		Turns   sessionsTurnsCmd   `cmd:"" help:"List the turns of all sessions, optionally as data for eval."`
-		Rm      sessionsRmCmd      `cmd:"" help:"Forget sessions for good, with their events in the stream."`
+		Ls      sessionsLsCmd           `cmd:"" help:"List sessions, most recently changed first."`
+		Show    sessionsShowCmd         `cmd:"" help:"Print a session document."`
+		Export  sessionsExportCmd       `cmd:"" help:"Write every session to a directory, as HINT_STORE=file keeps them."`
+		Rebuild sessionsRebuildCmd      `cmd:"" help:"Rebuild sessions from the event stream."`
+		Turns   workbench.SessionsTurns `cmd:"" help:"List the turns of all sessions, optionally as data for eval."`
+		Rm      sessionsRmCmd           `cmd:"" help:"Forget sessions for good, with their events in the stream."`
 	} `cmd:"" help:"Inspect, rebuild and forget sessions."`
-	Feedback feedbackCmd `cmd:"" help:"Mark the hint of a turn as right or wrong."`
-	Stats    statsCmd    `cmd:"" help:"Count recorded turns, and show whether hints help."`
-	Improve  improveCmd  `cmd:"" help:"Show where edits of the intents may improve hints, from the recorded turns."`
+	Feedback feedbackCmd       `cmd:"" help:"Mark the hint of a turn as right or wrong."`
+	Stats    workbench.Stats   `cmd:"" help:"Count recorded turns, and show whether hints help."`
+	Improve  workbench.Improve `cmd:"" help:"Show where edits of the intents may improve hints, from the recorded turns."`
 	DLQ      struct {
 		Ls     dlqLsCmd     `cmd:"" help:"List dead letters, oldest first."`
 		Replay dlqReplayCmd `cmd:"" help:"Put dead letters back into the event stream, after a fix."`
@@ -91,15 +90,6 @@ type cli struct {
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
-}
-
-// invocation holds the inputs and outputs of a command.
-type invocation struct {
-	ctx            context.Context //nolint:containedctx // the life of one command
-	cfg            *config.Config
-	warnings       []config.Warning
-	stdin          io.Reader
-	stdout, stderr io.Writer
 }
 
 const description = `Routing hints for OpenClaw gateways over NATS.
@@ -158,7 +148,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 // command is runContext without the check that the output was written.
 func command(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout *output, stderr io.Writer) int {
-	var commands cli
+	var commands commandLine
 	left := -1
 	parser, err := kong.New(&commands,
 		kong.Name("consumer"),
@@ -184,14 +174,14 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 		_, _ = fmt.Fprintf(stderr, "Try \"%s --help\".\n", commandOf(err))
 		return exitUsage
 	}
-	inv := &invocation{ctx: ctx, stdin: os.Stdin, stdout: stdout, stderr: stderr}
+	inv := &cli.Invocation{Ctx: ctx, Version: version, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr}
 	if parsed.Command() != "version" {
-		if inv.cfg, inv.warnings, err = load(); err != nil {
-			return inv.fail(err)
+		if inv.Config, inv.Warnings, err = load(); err != nil {
+			return fail(inv, err)
 		}
 	}
 	if err := parsed.Run(inv); err != nil {
-		return inv.fail(err)
+		return fail(inv, err)
 	}
 	return exitOK
 }
@@ -227,56 +217,28 @@ func givenPath(ctx *kong.DecodeContext, target reflect.Value) error {
 }
 
 // fail reports why a command failed and returns its exit code.
-func (inv *invocation) fail(err error) int {
+func fail(inv *cli.Invocation, err error) int {
 	switch {
 	case errors.Is(err, errDiffers):
 		return exitDiffers
-	case errors.Is(err, errSaid):
+	case errors.Is(err, cli.ErrReported):
 		return exitFailed
 	case errors.Is(err, natsserver.ErrConf), errors.Is(err, natsserver.ErrOpenListener):
 		// An invalid setting that only the server's own parser can detect.
-		err = config.Errors{{Variable: "HINT_NATS_CONF", Value: inv.cfg.Bus.Conf, Allowed: err.Error()}}
+		err = config.Errors{{Variable: "HINT_NATS_CONF", Value: inv.Config.Bus.Conf, Allowed: err.Error()}}
 	}
 	if _, ok := errors.AsType[config.Errors](err); ok {
-		_, _ = fmt.Fprintln(inv.stderr, err)
+		_, _ = fmt.Fprintln(inv.Stderr, err)
 		return exitUsage
 	}
-	if _, ok := errors.AsType[usageError](err); ok {
-		return report(inv.stderr, err, exitUsage)
+	if _, ok := errors.AsType[cli.UsageError](err); ok {
+		return report(inv.Stderr, err, exitUsage)
 	}
-	return report(inv.stderr, err, exitFailed)
+	return report(inv.Stderr, err, exitFailed)
 }
-
-// errSaid ends a command with exit code 1 after it has printed the reason.
-var errSaid = errors.New("failed")
-
-// usageError ends a command with exit code 2: the settings or arguments do not
-// allow it to run.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
 
 // report prints an error in the format of all commands and returns the code.
 func report(stderr io.Writer, err error, code int) int {
 	_, _ = fmt.Fprintln(stderr, "consumer:", err)
 	return code
-}
-
-// logger returns the log of a command, on standard error, and its adjustable
-// level.
-func (inv *invocation) logger() (*slog.Logger, *slog.LevelVar) {
-	level := new(slog.LevelVar)
-	level.Set(inv.cfg.Log.Level)
-	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, level), level
-}
-
-// quiet returns a log of warnings and errors, for interactive commands.
-func (inv *invocation) quiet() *slog.Logger {
-	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, max(inv.cfg.Log.Level, slog.LevelWarn))
-}
-
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

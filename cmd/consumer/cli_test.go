@@ -80,7 +80,7 @@ func TestSequencesCountOnce(t *testing.T) {
 
 func TestEveryYesHasAShortForm(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(&cli{}, kong.Vars{"version": about()})
+	parser, err := kong.New(&commandLine{}, kong.Vars{"version": about()})
 	require.NoError(t, err)
 	found := 0
 	require.NoError(t, kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {

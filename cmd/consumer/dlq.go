@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/text"
@@ -33,14 +34,14 @@ type letter struct {
 	BodyBase64 string          `json:"bodyBase64,omitempty"`
 }
 
-func (c *dlqLsCmd) Run(inv *invocation) error {
+func (c *dlqLsCmd) Run(inv *cli.Invocation) error {
 	b, queue, err := openDeadLetters(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
 	letters := []letter{}
-	err = queue.Each(inv.ctx, events.Selection{}, func(d events.DeadLetter) bool {
+	err = queue.Each(inv.Ctx, events.Selection{}, func(d events.DeadLetter) bool {
 		l := letter{DeadLetter: d}
 		if json.Valid(d.Body) && utf8.Valid(d.Body) {
 			l.Body = d.Body
@@ -48,19 +49,19 @@ func (c *dlqLsCmd) Run(inv *invocation) error {
 			l.BodyBase64 = base64.StdEncoding.EncodeToString(d.Body)
 		}
 		letters = append(letters, l)
-		return inv.ctx.Err() == nil
+		return inv.Ctx.Err() == nil
 	})
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return printJSON(inv, letters)
+		return cli.PrintJSON(inv, letters)
 	}
 	if len(letters) == 0 {
-		_, err := fmt.Fprintln(inv.stderr, "no dead letters")
+		_, err := fmt.Fprintln(inv.Stderr, "no dead letters")
 		return err
 	}
-	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "SEQ\tTIME\tHOOK\tREASON\tSUBJECT")
 	for _, l := range letters {
 		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Local().Format(time.DateTime),
@@ -132,7 +133,7 @@ func (dlqReplayCmd) Help() string {
 	return "Use it once the cause of the dead letters is fixed. Each is published to the event stream again, with its original subject and body, and is deleted once the stream has stored it. Without a selection all are replayed. Replays are idempotent. An event that fails again becomes a new dead letter with its new reason. Exit code 1: a selected dead letter could not be replayed."
 }
 
-func (c *dlqReplayCmd) Run(inv *invocation) error {
+func (c *dlqReplayCmd) Run(inv *cli.Invocation) error {
 	b, queue, err := openDeadLetters(inv)
 	if err != nil {
 		return err
@@ -143,22 +144,22 @@ func (c *dlqReplayCmd) Run(inv *invocation) error {
 	}
 	return workOff(inv, queue, c.selection(), work{
 		question: "Replay %s?",
-		yes:      c.Yes || !isTerminal(inv.stdin), // a replay loses nothing
+		yes:      c.Yes || !cli.IsTerminal(inv.Stdin), // a replay loses nothing
 		done:     "replayed",
-		do:       func(l events.DeadLetter) error { return queue.Replay(inv.ctx, l) },
+		do:       func(l events.DeadLetter) error { return queue.Replay(inv.Ctx, l) },
 	})
 }
 
 // show lists what a replay would do.
-func (c *dlqReplayCmd) show(inv *invocation, queue *events.DeadLetters) error {
-	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
-	err := queue.Each(inv.ctx, c.selection(), func(l events.DeadLetter) bool {
+func (c *dlqReplayCmd) show(inv *cli.Invocation, queue *events.DeadLetters) error {
+	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
+	err := queue.Each(inv.Ctx, c.selection(), func(l events.DeadLetter) bool {
 		what := "replay to " + l.Subject
 		if err := queue.Replayable(l); err != nil {
 			what = "leave: " + err.Error()
 		}
 		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\n", l.Sequence, cmp.Or(l.Hook, unknownHook), what)
-		return inv.ctx.Err() == nil
+		return inv.Ctx.Err() == nil
 	})
 	return errors.Join(w.Flush(), err)
 }
@@ -176,7 +177,7 @@ func (c *dlqRmCmd) Validate() error {
 	return nil
 }
 
-func (c *dlqRmCmd) Run(inv *invocation) error {
+func (c *dlqRmCmd) Run(inv *cli.Invocation) error {
 	b, queue, err := openDeadLetters(inv)
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func (c *dlqRmCmd) Run(inv *invocation) error {
 		question: "Delete %s for good?",
 		yes:      c.Yes,
 		done:     "deleted",
-		do:       func(l events.DeadLetter) error { return queue.Remove(inv.ctx, l.Sequence) },
+		do:       func(l events.DeadLetter) error { return queue.Remove(inv.Ctx, l.Sequence) },
 	})
 }
 
@@ -200,58 +201,58 @@ type work struct {
 
 // workOff does the work for each letter of a selection. It continues after a
 // letter that cannot be handled, and stops at any other error.
-func workOff(inv *invocation, queue *events.DeadLetters, s events.Selection, w work) error {
-	total, err := queue.Count(inv.ctx, s)
+func workOff(inv *cli.Invocation, queue *events.DeadLetters, s events.Selection, w work) error {
+	total, err := queue.Count(inv.Ctx, s)
 	if err != nil {
 		return err
 	}
 	if total == 0 {
-		_, err := fmt.Fprintln(inv.stderr, "no dead letters")
+		_, err := fmt.Fprintln(inv.Stderr, "no dead letters")
 		return err
 	}
-	if err := inv.confirm(fmt.Sprintf(w.question, count(total, "dead letter")), w.yes); err != nil {
+	if err := inv.Confirm(fmt.Sprintf(w.question, cli.Count(total, "dead letter")), w.yes); err != nil {
 		return err
 	}
 	var (
-		bar        = newProgress(inv.stderr)
+		bar        = cli.NewProgress(inv.Stderr)
 		done, left int
 		broken     error
 	)
-	err = queue.Each(inv.ctx, s, func(l events.DeadLetter) bool {
+	err = queue.Each(inv.Ctx, s, func(l events.DeadLetter) bool {
 		switch err := w.do(l); {
 		case err == nil:
 			done++
-		case inv.ctx.Err() != nil:
+		case inv.Ctx.Err() != nil:
 			broken = fmt.Errorf("stopped at dead letter %d", l.Sequence)
 		case errors.Is(err, events.ErrNotAnEvent), errors.Is(err, nats.ErrMaxPayload):
 			left++
-			bar.clear()
-			_, _ = fmt.Fprintf(inv.stderr, "consumer: dead letter %d not replayed: %v\n", l.Sequence, err)
+			bar.Clear()
+			_, _ = fmt.Fprintf(inv.Stderr, "consumer: dead letter %d not replayed: %v\n", l.Sequence, err)
 		default:
 			broken = fmt.Errorf("dead letter %d: %w", l.Sequence, err)
 		}
-		bar.show(done+left, total)
+		bar.Show(done+left, total)
 		return broken == nil
 	})
-	bar.clear()
-	_, _ = fmt.Fprintf(inv.stdout, "%s %d of %d\n", w.done, done, total)
+	bar.Clear()
+	_, _ = fmt.Fprintf(inv.Stdout, "%s %d of %d\n", w.done, done, total)
 	switch {
 	case broken != nil || err != nil:
 		return errors.Join(broken, err)
 	case left > 0:
-		return errSaid
+		return cli.ErrReported
 	default:
 		return nil
 	}
 }
 
-// openDeadLetters connects as [openForReading] does.
-func openDeadLetters(inv *invocation) (*bus.Bus, *events.DeadLetters, error) {
-	b, err := openForReading(inv)
+// openDeadLetters connects as [cli.OpenForReading] does.
+func openDeadLetters(inv *cli.Invocation) (*bus.Bus, *events.DeadLetters, error) {
+	b, err := cli.OpenForReading(inv)
 	if err != nil {
 		return nil, nil, err
 	}
-	queue, err := events.OpenDeadLetters(inv.ctx, b.JS, app.Layout(inv.cfg))
+	queue, err := events.OpenDeadLetters(inv.Ctx, b.JS, app.Layout(inv.Config))
 	if err != nil {
 		b.Close()
 		return nil, nil, err

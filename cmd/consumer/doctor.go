@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/config"
 	"intenthint/intents"
 	"intenthint/internal/room"
@@ -49,15 +51,15 @@ type finding struct {
 
 // doctor collects findings and prints them as they arrive.
 type doctor struct {
-	inv      *invocation
+	inv      *cli.Invocation
 	json     bool
 	terminal bool
 	findings []finding
 	broken   error // of writing
 }
 
-func (c *doctorCmd) Run(inv *invocation) error {
-	d := &doctor{inv: inv, json: c.JSON, terminal: isTerminal(inv.stderr)}
+func (c *doctorCmd) Run(inv *cli.Invocation) error {
+	d := &doctor{inv: inv, json: c.JSON, terminal: cli.IsTerminal(inv.Stderr)}
 	d.configuration()
 	d.intents()
 	d.directories()
@@ -66,16 +68,16 @@ func (c *doctorCmd) Run(inv *invocation) error {
 	d.models()
 	d.clear()
 	if c.JSON {
-		d.broken = printJSON(inv, d.findings)
+		d.broken = cli.PrintJSON(inv, d.findings)
 	}
 	if d.broken != nil {
 		return d.broken
 	}
-	if err := inv.ctx.Err(); err != nil {
+	if err := inv.Ctx.Err(); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(d.findings, func(f finding) bool { return f.Status == stateFail }) {
-		return errSaid
+		return cli.ErrReported
 	}
 	return nil
 }
@@ -93,35 +95,35 @@ func (d *doctor) report(status, what, advice string) {
 	if f.Advice != "" {
 		line += "  — " + f.Advice
 	}
-	_, d.broken = fmt.Fprintln(d.inv.stdout, line)
+	_, d.broken = fmt.Fprintln(d.inv.Stdout, line)
 }
 
-// progress shows on a terminal what the command is waiting for.
+// Progress shows on a terminal what the command is waiting for.
 func (d *doctor) progress(what string) {
 	if d.terminal {
-		_, _ = fmt.Fprintf(d.inv.stderr, "\r%s…\x1b[K", what)
+		_, _ = fmt.Fprintf(d.inv.Stderr, "\r%s…\x1b[K", what)
 	}
 }
 
 func (d *doctor) clear() {
 	if d.terminal {
-		_, _ = fmt.Fprint(d.inv.stderr, "\r\x1b[K")
+		_, _ = fmt.Fprint(d.inv.Stderr, "\r\x1b[K")
 	}
 }
 
 func (d *doctor) configuration() {
-	for _, w := range d.inv.warnings {
+	for _, w := range d.inv.Warnings {
 		d.report(stateWarn, w.Variable+": "+w.Message, "correct it (consumer run --help)")
 	}
-	if len(d.inv.warnings) == 0 {
+	if len(d.inv.Warnings) == 0 {
 		d.report(stateOK, "configuration: no warnings", "")
 	}
 }
 
 func (d *doctor) intents() {
-	dir := d.inv.cfg.IntentsDir
+	dir := d.inv.Config.IntentsDir
 	what := "intents in " + cmp.Or(dir, "the binary")
-	fsys, err := intentsFS(dir)
+	fsys, err := workbench.IntentsFS(dir)
 	var files []intents.File
 	if err == nil {
 		files, _, err = intents.Load(fsys)
@@ -131,7 +133,7 @@ func (d *doctor) intents() {
 		return
 	}
 	enabled := len(intents.CatalogOf(files).Enabled())
-	what += ": " + count(enabled, "intent")
+	what += ": " + cli.Count(enabled, "intent")
 	faults := 0
 	for _, f := range intents.Lint(fsys) {
 		if f.Severity == intents.Error {
@@ -142,7 +144,7 @@ func (d *doctor) intents() {
 	case enabled == 0:
 		d.report(stateFail, what+", no turn gets a hint", "consumer intents lint names the faults")
 	case faults > 0:
-		d.report(stateWarn, what+", "+count(faults, "fault"), "consumer intents lint names them")
+		d.report(stateWarn, what+", "+cli.Count(faults, "fault"), "consumer intents lint names them")
 	default:
 		d.report(stateOK, what, "")
 	}
@@ -156,7 +158,7 @@ const (
 )
 
 func (d *doctor) directories() {
-	cfg := d.inv.cfg
+	cfg := d.inv.Config
 	d.directory("data directory", cfg.DataDir, "HINT_DATA_DIR")
 	if cfg.Store.Kind == config.StoreFile {
 		d.directory("sessions directory", cfg.Store.SessionsDir, "HINT_SESSIONS_DIR")
@@ -225,15 +227,15 @@ func writable(dir string) error {
 }
 
 func (d *doctor) http() {
-	cfg := d.inv.cfg.HTTP
+	cfg := d.inv.Config.HTTP
 	if cfg.Addr == "" {
 		d.report(stateOK, "HTTP: off", "")
 		return
 	}
 	d.progress("asking the running consumer")
-	ctx, cancel := context.WithTimeout(d.inv.ctx, healthTime)
+	ctx, cancel := context.WithTimeout(d.inv.Ctx, healthTime)
 	defer cancel()
-	for _, base := range app.HTTPAddresses(d.inv.cfg) {
+	for _, base := range app.HTTPAddresses(d.inv.Config) {
 		address, err := healthURL(base, "/healthz")
 		if err != nil {
 			continue
@@ -250,7 +252,7 @@ func (d *doctor) http() {
 		}
 	}
 	var listen net.ListenConfig
-	listener, err := listen.Listen(d.inv.ctx, "tcp", cfg.Addr)
+	listener, err := listen.Listen(d.inv.Ctx, "tcp", cfg.Addr)
 	switch {
 	case err == nil:
 		_ = listener.Close()

@@ -11,6 +11,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/classify"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/knowhub"
@@ -31,7 +32,7 @@ const modelQuestion = "Remind me to water the plants tomorrow at nine."
 
 // models asks each configured model once.
 func (d *doctor) models() {
-	c := d.inv.cfg.Classifier
+	c := d.inv.Config.Classifier
 	registry, err := provider.New(c.Providers, provider.Options{})
 	if err != nil {
 		d.report(stateFail, fmt.Sprintf("model providers: %v", err), "correct HINT_PROVIDERS")
@@ -48,10 +49,10 @@ func (d *doctor) models() {
 	if c.Writer != "" {
 		d.writer(registry, c.Writer)
 	}
-	if t := triage.Declared.In(d.inv.cfg.Parts); t.Enabled && t.Model != "" {
+	if t := triage.Declared.In(d.inv.Config.Parts); t.Enabled && t.Model != "" {
 		d.gate(registry, t.Model)
 	}
-	if k := knowhub.Declared.In(d.inv.cfg.Parts); k.Enabled && k.Model != "" {
+	if k := knowhub.Declared.In(d.inv.Config.Parts); k.Enabled && k.Model != "" {
 		d.extraction(registry, k.Model)
 	}
 	// A value without a slash does not name a provider's model.
@@ -63,7 +64,7 @@ func (d *doctor) models() {
 func (d *doctor) model(registry *provider.Registry, variable, ref string) {
 	d.ask(registry, variable, ref, d.hintLimit(), func(ctx context.Context, chain *model.Chain) (string, error) {
 		result, err := classify.LLM{Chain: chain}.Classify(ctx, classify.Input{
-			Catalog: d.catalog(), Latest: modelQuestion, Now: time.Now().In(d.inv.cfg.Timezone.Location),
+			Catalog: d.catalog(), Latest: modelQuestion, Now: time.Now().In(d.inv.Config.Timezone.Location),
 		})
 		return result.Intent, err
 	})
@@ -76,14 +77,14 @@ func (d *doctor) writer(registry *provider.Registry, ref string) {
 		body, err := writer.Ask(ctx, chain, writer.Task{
 			Intent: in, Latest: modelQuestion, Result: payload.Classification{Intent: in.ID, Goal: modelQuestion, Complexity: payload.ComplexityLow},
 		})
-		return count(utf8.RuneCountInString(body), "character"), err
+		return cli.Count(utf8.RuneCountInString(body), "character"), err
 	})
 }
 
 // gate asks whether a message of a group needs an answer.
 func (d *doctor) gate(registry *provider.Registry, ref string) {
-	d.ask(registry, "triageModel of HINT_TRIAGE", ref, limit{"timeoutMs of HINT_TRIAGE", triage.Declared.In(d.inv.cfg.Parts).Timeout}, func(ctx context.Context, chain *model.Chain) (string, error) {
-		set, err := triage.Make(app.ProgramOf(d.inv.cfg, app.Observer{}, nil))
+	d.ask(registry, "triageModel of HINT_TRIAGE", ref, limit{"timeoutMs of HINT_TRIAGE", triage.Declared.In(d.inv.Config.Parts).Timeout}, func(ctx context.Context, chain *model.Chain) (string, error) {
+		set, err := triage.Make(app.ProgramOf(d.inv.Config, app.Observer{}, nil))
 		if err != nil {
 			return "", err
 		}
@@ -103,14 +104,14 @@ func (d *doctor) extraction(registry *provider.Registry, ref string) {
 			{Role: payload.RoleAssistant, Content: payload.ContentOf("The module cache was damaged. After `go clean -modcache` the build passes.")},
 		}, extract.Options{})
 		answer, err := model.Ask(ctx, chain, model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse})
-		return count(len(answer.Value), "experience"), err
+		return cli.Count(len(answer.Value), "experience"), err
 	})
 }
 
 // catalog returns the configured catalogue, or the built-in one if that has no
 // intents.
 func (d *doctor) catalog() *intents.Catalog {
-	catalog, _, err := app.LoadCatalog(d.inv.cfg.IntentsDir, d.inv.quiet())
+	catalog, _, err := app.LoadCatalog(d.inv.Config.IntentsDir, d.inv.Quiet())
 	if err != nil || len(catalog.Enabled()) == 0 {
 		return intents.Bundled() // reported already
 	}
@@ -125,7 +126,7 @@ func (d *doctor) ask(registry *provider.Registry, variable, ref string, most lim
 		return
 	}
 	d.progress("asking " + ref)
-	ctx, cancel := context.WithTimeout(d.inv.ctx, modelPatience)
+	ctx, cancel := context.WithTimeout(d.inv.Ctx, modelPatience)
 	defer cancel()
 	seen := &outcome{}
 	began := time.Now()
@@ -145,7 +146,7 @@ func (d *doctor) embedding(registry *provider.Registry, ref string) {
 		return
 	}
 	d.progress("asking " + ref)
-	ctx, cancel := context.WithTimeout(d.inv.ctx, modelPatience)
+	ctx, cancel := context.WithTimeout(d.inv.Ctx, modelPatience)
 	defer cancel()
 	seen := &outcome{}
 	began := time.Now()
@@ -166,7 +167,7 @@ type limit struct {
 }
 
 // hintLimit is that of hints.
-func (d *doctor) hintLimit() limit { return limit{"HINT_TIMEOUT_MS", d.inv.cfg.Classifier.Timeout} }
+func (d *doctor) hintLimit() limit { return limit{"HINT_TIMEOUT_MS", d.inv.Config.Classifier.Timeout} }
 
 // modelAnswered reports an answer, which may come too late for a gateway: a tenth of
 // the time is for the way back.

@@ -11,36 +11,37 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/bus"
 )
 
 // nats checks the server, and everything that a consumer needs there.
 func (d *doctor) nats() {
 	d.progress("connecting to NATS")
-	if err := app.CheckServer(d.inv.cfg); err != nil {
+	if err := app.CheckServer(d.inv.Config); err != nil {
 		d.report(stateFail, fmt.Sprintf("embedded NATS server: %v", err), "correct HINT_NATS_CONF")
 		return
 	}
-	o, err := runningSystem(d.inv)
+	o, err := cli.RunningSystem(d.inv)
 	switch {
 	case err != nil:
 		d.report(stateFail, fmt.Sprintf("embedded NATS server: %v", err), "correct HINT_NATS_CONF")
 		return
 	case o.URL == "":
-		d.report(stateOK, "NATS: none is running on "+d.inv.cfg.DataDir+", a consumer starts its own", "")
+		d.report(stateOK, "NATS: none is running on "+d.inv.Config.DataDir+", a consumer starts its own", "")
 		return
 	}
 	// The findings replace the log.
 	o.Log = slog.New(slog.DiscardHandler)
 	began := time.Now()
-	b, err := bus.Open(d.inv.ctx, o)
+	b, err := bus.Open(d.inv.Ctx, o)
 	if err != nil {
 		advice := "start the server, or correct HINT_NATS_URL"
 		switch {
 		case errors.Is(err, bus.ErrRefused):
 			advice = "correct the NATS user or certificates"
 		case errors.Is(err, bus.ErrNotNATS):
-			if len(d.inv.cfg.Bus.URLs) == 0 {
+			if len(d.inv.Config.Bus.URLs) == 0 {
 				advice = "set another HINT_NATS_PORT, or HINT_NATS_URL"
 			}
 		}
@@ -50,14 +51,14 @@ func (d *doctor) nats() {
 	defer b.Close()
 	d.report(stateOK, fmt.Sprintf("NATS: %s, version %s, connected in %s", b.URL(), b.NC.ConnectedServerVersion(), took(began)), "")
 	d.progress("asking JetStream")
-	_, err = bus.Call(d.inv.ctx, b.NC, b.JS.AccountInfo)
+	_, err = bus.Call(d.inv.Ctx, b.NC, b.JS.AccountInfo)
 	switch {
 	case timedOut(err) && d.silent(b):
 		// Every other call would take as long.
 		d.report(stateFail, fmt.Sprintf("JetStream did not answer in time: %v", err), adviceOnSilence)
 		return
 	case err != nil && !timedOut(err):
-		if err := b.CheckJetStream(d.inv.ctx); err != nil {
+		if err := b.CheckJetStream(d.inv.Ctx); err != nil {
 			d.report(stateFail, err.Error(), "enable JetStream for this account")
 			return
 		}
@@ -73,8 +74,8 @@ func (d *doctor) nats() {
 // A user who may not ask about the account gets no answer to that question where
 // the request is dropped, as with imports of another account or on a leaf node.
 func (d *doctor) silent(b *bus.Bus) bool {
-	_, err := bus.Call(d.inv.ctx, b.NC, func(ctx context.Context) (jetstream.Stream, error) {
-		return b.JS.Stream(ctx, app.Layout(d.inv.cfg).Stream)
+	_, err := bus.Call(d.inv.Ctx, b.NC, func(ctx context.Context) (jetstream.Stream, error) {
+		return b.JS.Stream(ctx, app.Layout(d.inv.Config).Stream)
 	})
 	return timedOut(err)
 }
@@ -98,7 +99,7 @@ func adviceOnCall(err error) string {
 
 func (d *doctor) rights(b *bus.Bus) {
 	d.progress("trying rights")
-	rights, err := bus.Rights(d.inv.ctx, b.NC, app.Layout(d.inv.cfg))
+	rights, err := bus.Rights(d.inv.Ctx, b.NC, app.Layout(d.inv.Config))
 	missing := 0
 	for _, r := range rights {
 		if r.Err != nil {
@@ -118,7 +119,7 @@ func (d *doctor) rights(b *bus.Bus) {
 // JetStream answered.
 func (d *doctor) streams(b *bus.Bus) (answered bool) {
 	d.progress("comparing streams")
-	switch err := bus.CheckRequests(d.inv.ctx, b.JS, app.Layout(d.inv.cfg)); {
+	switch err := bus.CheckRequests(d.inv.Ctx, b.JS, app.Layout(d.inv.Config)); {
 	case timedOut(err):
 		d.report(stateFail, err.Error(), adviceOnSilence)
 		return false
@@ -162,7 +163,7 @@ func (d *doctor) streams(b *bus.Bus) (answered bool) {
 // system checks that this configuration belongs to the system behind the stream.
 func (d *doctor) system(b *bus.Bus) {
 	d.progress("reading the identity of the system")
-	system, err := app.CheckSystem(d.inv.ctx, d.inv.cfg, b)
+	system, err := app.CheckSystem(d.inv.Ctx, d.inv.Config, b)
 	switch {
 	case errors.Is(err, app.ErrStoreMismatch):
 		d.report(stateFail, err.Error(), "as it says")
@@ -174,8 +175,8 @@ func (d *doctor) system(b *bus.Bus) {
 		d.report(stateOK, "system: the first consumer gives it its identity", "")
 		return
 	}
-	what := fmt.Sprintf("system %s: sessions in %s", system.ID, app.StoreName(d.inv.cfg))
-	_, alive, err := bus.ReadSystem(d.inv.ctx, b.JS, app.Layout(d.inv.cfg))
+	what := fmt.Sprintf("system %s: sessions in %s", system.ID, app.StoreName(d.inv.Config))
+	_, alive, err := bus.ReadSystem(d.inv.Ctx, b.JS, app.Layout(d.inv.Config))
 	switch {
 	case err != nil && !errors.Is(err, jetstream.ErrStreamNotFound):
 		d.report(stateWarn, fmt.Sprintf("%s: %v", what, err), "try again")

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/deploy/deploytest"
 	"intenthint/internal/natstest"
 	"intenthint/model/provider/providertest"
@@ -181,7 +182,7 @@ func TestDoctorExaminesDirectories(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout bytes.Buffer
-			d := &doctor{inv: &invocation{ctx: t.Context(), stdout: &stdout}}
+			d := &doctor{inv: &cli.Invocation{Ctx: t.Context(), Stdout: &stdout}}
 			d.directory("data directory", row.dir, "HINT_DATA_DIR")
 			finds(t, d.findings, row.status, row.part)
 			left, err := os.ReadDir(filepath.Dir(file))

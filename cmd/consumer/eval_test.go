@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/cli"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/model/provider/providertest"
 )
 
@@ -172,7 +174,7 @@ func TestEvalModelThatFails(t *testing.T) {
 	code, stdout, stderr := eval(t, env, "--data", data, "--json")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "2 of 4 messages got no answer and count as OTHER; the first error: ")
-	var got evaluation
+	var got workbench.Evaluation
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.InDelta(t, 0.5, got.Accuracy, 0)
 	require.InDelta(t, 0.5, got.AccuracyForced, 0)
@@ -181,13 +183,6 @@ func TestEvalModelThatFails(t *testing.T) {
 	// Two are sure and right; the failures have confidence 0, one of them is
 	// right: |0+0-1| of four.
 	require.InDelta(t, 0.25, got.ECE, 1e-12)
-}
-
-func TestProgressBar(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "["+strings.Repeat(" ", 30)+"] 0/2", progressBar(0, 2))
-	require.Equal(t, "["+strings.Repeat("=", 15)+strings.Repeat(" ", 15)+"] 1/2", progressBar(1, 2))
-	require.Equal(t, "["+strings.Repeat("=", 30)+"] 2/2", progressBar(2, 2))
 }
 
 func TestEvalDoesNotOverwriteItsData(t *testing.T) {
@@ -326,7 +321,7 @@ func TestEvalWrong(t *testing.T) {
 	data := writeData(t, line("will it rain tomorrow", "WEATHER"), line("pay my electricity bill now", "WEATHER"), line("xqzv wkjp", "MONEY"))
 	code, stdout, stderr := eval(t, env, "--data", data, "--json", "--wrong", "--thresholds")
 	require.Zero(t, code, stderr)
-	var got evaluation
+	var got workbench.Evaluation
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Len(t, got.Thresholds, 20)
 	require.Len(t, got.Wrong, 2)
@@ -358,7 +353,7 @@ func TestEvalAgainst(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, `data.jsonl:2: the catalogue has no intent "MUSIC" (1 line, counted as wrong)`)
 	require.NotContains(t, stderr, other)
-	var got evaluation
+	var got workbench.Evaluation
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.InDelta(t, 0.5, got.Accuracy, 0)
 	require.InDelta(t, 1, got.Against.Accuracy, 0)
@@ -390,8 +385,8 @@ func TestEvalReadsStandardInput(t *testing.T) {
 	} {
 		t.Run(tc.row, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			inv := &invocation{ctx: t.Context(), cfg: cfg, stdin: strings.NewReader(tc.in), stdout: &stdout, stderr: &stderr}
-			err := (&evalCmd{Data: "-", JSON: true}).Run(inv)
+			inv := &cli.Invocation{Ctx: t.Context(), Config: cfg, Stdin: strings.NewReader(tc.in), Stdout: &stdout, Stderr: &stderr}
+			err := (&workbench.Eval{Data: "-", JSON: true}).Run(inv)
 			if tc.err == "" {
 				require.NoError(t, err)
 				require.Contains(t, stdout.String(), `"accuracy": 1,`)

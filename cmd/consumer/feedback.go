@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/internal/text"
 	"intenthint/payload"
 	"intenthint/record"
@@ -40,13 +42,13 @@ func (c *feedbackCmd) Validate() error {
 	return nil
 }
 
-func (c *feedbackCmd) Run(inv *invocation) error {
-	b, err := openForReading(inv)
+func (c *feedbackCmd) Run(inv *cli.Invocation) error {
+	b, err := cli.OpenForReading(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	sessions, err := sessionsAt(inv, b)
+	sessions, err := cli.SessionsAt(inv, b)
 	if err != nil {
 		return err
 	}
@@ -56,65 +58,57 @@ func (c *feedbackCmd) Run(inv *invocation) error {
 	}
 	said := payload.Feedback{Kind: payload.FeedbackHint, RunID: c.RunID, Verdict: c.Verdict, Intent: c.intent(inv), By: c.By}
 	ctx := app.FeedbackContext(found, c.RunID, c.Agent)
-	if err := app.PublishFeedback(inv.ctx, b.JS, app.Layout(inv.cfg), ctx, said); err != nil {
+	if err := app.PublishFeedback(inv.Ctx, b.JS, app.Layout(inv.Config), ctx, said); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(inv.stdout, "marked run %s of session %s: %s\n", text.OneLine(c.RunID, 200), text.OneLine(ctx.Session(), 200), verdictOf(said.Verdict, said.Intent))
+	_, err = fmt.Fprintf(inv.Stdout, "marked run %s of session %s: %s\n", text.OneLine(c.RunID, 200), text.OneLine(ctx.Session(), 200), workbench.Verdict(said.Verdict, said.Intent))
 	return err
-}
-
-// verdictOf shows a verdict and the intent that would have been right.
-func verdictOf(verdict, intent string) string {
-	if intent == "" {
-		return verdict
-	}
-	return verdict + " (" + text.OneLine(intent, 60) + ")"
 }
 
 // intent returns the --intent as spelled in the catalogue. An unknown one is
 // accepted, as the consumers may have another catalogue.
-func (c *feedbackCmd) intent(inv *invocation) string {
+func (c *feedbackCmd) intent(inv *cli.Invocation) string {
 	id := strings.TrimSpace(c.Intent)
 	if id == "" {
 		return ""
 	}
-	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	catalog, _, err := app.LoadCatalog(inv.Config.IntentsDir, inv.Quiet())
 	if err != nil {
 		return id
 	}
 	known, ok := catalog.Lookup(id)
 	if !ok {
-		_, _ = fmt.Fprintf(inv.stderr, "no intent %q in %s; used unchanged\n", text.OneLine(id, 60), cmp.Or(inv.cfg.IntentsDir, "the built-in definitions"))
+		_, _ = fmt.Fprintf(inv.Stderr, "no intent %q in %s; used unchanged\n", text.OneLine(id, 60), cmp.Or(inv.Config.IntentsDir, "the built-in definitions"))
 		return id
 	}
 	return known.ID
 }
 
 // find returns the session that has the run.
-func (c *feedbackCmd) find(inv *invocation, sessions store.Reader) (store.Summary, error) {
-	list, err := sessions.List(inv.ctx)
+func (c *feedbackCmd) find(inv *cli.Invocation, sessions store.Reader) (store.Summary, error) {
+	list, err := sessions.List(inv.Ctx)
 	if err != nil {
 		return store.Summary{}, err
 	}
 	var found []store.Summary
-	bar := newProgress(inv.stderr)
-	bar.label = "sessions"
+	bar := cli.NewProgress(inv.Stderr)
+	bar.Label = "sessions"
 	for i, s := range list {
-		bar.show(i, len(list))
+		bar.Show(i, len(list))
 		if c.Session != "" && c.Session != s.SessionID && c.Session != s.SessionKey && c.Session != s.Token {
 			continue
 		}
 		has := false
-		if err := record.Each(inv.ctx, sessions, s.Name(), func(t *store.Turn) { has = has || t.RunID == c.RunID }); err != nil {
-			bar.clear()
+		if err := record.Each(inv.Ctx, sessions, s.Name(), func(t *store.Turn) { has = has || t.RunID == c.RunID }); err != nil {
+			bar.Clear()
 			return store.Summary{}, err
 		}
 		if has {
 			found = append(found, s)
 		}
 	}
-	bar.clear()
-	where := app.StoreName(inv.cfg)
+	bar.Clear()
+	where := app.StoreName(inv.Config)
 	if c.Session != "" {
 		where = "session " + text.OneLine(c.Session, 200) + " of " + where
 	}
@@ -128,5 +122,5 @@ func (c *feedbackCmd) find(inv *invocation, sessions store.Reader) (store.Summar
 	for _, s := range found {
 		names = append(names, text.OneLine(s.Name(), 60))
 	}
-	return store.Summary{}, fmt.Errorf("run %q is in %s, name one with --session: %s", c.RunID, count(len(found), "session"), strings.Join(names, ", "))
+	return store.Summary{}, fmt.Errorf("run %q is in %s, name one with --session: %s", c.RunID, cli.Count(len(found), "session"), strings.Join(names, ", "))
 }

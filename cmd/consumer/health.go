@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/httpserver"
 )
 
@@ -31,10 +32,10 @@ func (healthCmd) Help() string {
 // second ([httpserver.CheckTimeout]).
 const healthTime = 4 * time.Second
 
-func (c *healthCmd) Run(inv *invocation) error {
+func (c *healthCmd) Run(inv *cli.Invocation) error {
 	bases := []string{c.URL}
 	if c.URL == "" {
-		if bases = app.HTTPAddresses(inv.cfg); len(bases) == 0 {
+		if bases = app.HTTPAddresses(inv.Config); len(bases) == 0 {
 			return errors.New("no health check is served: HINT_HTTP_ADDR is off")
 		}
 	}
@@ -42,7 +43,7 @@ func (c *healthCmd) Run(inv *invocation) error {
 	if c.Ready {
 		path = "/readyz"
 	}
-	ctx, cancel := context.WithTimeout(inv.ctx, healthTime)
+	ctx, cancel := context.WithTimeout(inv.Ctx, healthTime)
 	defer cancel()
 	var reasons []string
 	for _, base := range bases {
@@ -56,21 +57,21 @@ func (c *healthCmd) Run(inv *invocation) error {
 			continue // the file may be left over from a killed process
 		}
 		if report.Status == "ok" {
-			_, err := fmt.Fprintf(inv.stdout, "ok %s\n", address)
+			_, err := fmt.Fprintf(inv.Stdout, "ok %s\n", address)
 			return err
 		}
-		_, _ = fmt.Fprintf(inv.stdout, "failed %s: %s\n", address, failedChecks(report))
-		return errSaid
+		_, _ = fmt.Fprintf(inv.Stdout, "failed %s: %s\n", address, failedChecks(report))
+		return cli.ErrReported
 	}
-	_, _ = fmt.Fprintf(inv.stdout, "failed %s\n", strings.Join(reasons, "; "))
-	return errSaid
+	_, _ = fmt.Fprintf(inv.Stdout, "failed %s\n", strings.Join(reasons, "; "))
+	return cli.ErrReported
 }
 
 // healthURL returns the URL to ask. A path in base takes precedence.
 func healthURL(base, path string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", usageError(fmt.Sprintf("--url: %q is not an http or https URL", base))
+		return "", cli.UsageError(fmt.Sprintf("--url: %q is not an http or https URL", base))
 	}
 	u.Path = cmp.Or(strings.TrimRight(u.Path, "/"), path)
 	return u.String(), nil

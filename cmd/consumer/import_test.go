@@ -3,18 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/workbench"
 )
 
 // foreign are the intent files of another program.
@@ -166,14 +163,14 @@ func TestImportAsJSON(t *testing.T) {
 	into := t.TempDir()
 	code, stdout, _, dir := importFrom(t, into, "--yes", "--json")
 	require.Equal(t, exitFailed, code)
-	var out importing
+	var out workbench.Importing
 	require.NoError(t, json.Unmarshal([]byte(stdout), &out))
 	require.Equal(t, []string{dir, into}, []string{out.Dir, out.Into})
 	require.Len(t, out.Copied, 3)
 	require.Len(t, out.Files, 5)
-	require.Equal(t, imported{
+	require.Equal(t, workbench.Imported{
 		File: "memory-lookup.md", ID: "MEMORY_LOOKUP", Name: "Memory Lookup", Enabled: true, Examples: 2,
-		Skills: []string{"memory"}, State: importNew, Warnings: []string{},
+		Skills: []string{"memory"}, State: workbench.ImportNew, Warnings: []string{},
 	}, out.Files[3])
 	old := out.Files[4]
 	require.Equal(t, 1, old.Keywords)
@@ -201,35 +198,6 @@ func TestImportRefuses(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			require.Equal(t, row.code, env.run(t.Context(), row.args, &stdout, &stderr), stderr.String())
 			require.Contains(t, stderr.String(), row.want)
-		})
-	}
-}
-
-func TestAFileIsCreatedWholeOrNotAtAll(t *testing.T) {
-	t.Parallel()
-	full := io.MultiReader(strings.NewReader("half of "), iotest.ErrReader(syscall.ENOSPC))
-	for _, row := range []struct {
-		name    string
-		there   string // "" for no file
-		content io.Reader
-		fault   error // nil for none
-		want    string
-	}{
-		{"a new file", "", strings.NewReader("all of it"), nil, "all of it"},
-		{"a full disk", "", full, syscall.ENOSPC, ""},
-		{"a file that is there", "mine", strings.NewReader("all of it"), fs.ErrExist, "mine"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			dir := t.TempDir()
-			path, want := filepath.Join(dir, "a.md"), map[string]string{}
-			if row.there != "" {
-				require.NoError(t, os.WriteFile(path, []byte(row.there), 0o600))
-			}
-			if row.want != "" {
-				want["a.md"] = row.want
-			}
-			require.ErrorIs(t, createFile(path, row.content), row.fault)
-			require.Equal(t, want, content(t, os.DirFS(dir)))
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/improve/propose"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/model/provider/providertest"
 	"intenthint/record"
 	"intenthint/store"
@@ -83,7 +83,7 @@ func TestProposalsAreMeasuredWithWhatTheClassifierWasGiven(t *testing.T) {
 		append(leaning(ago(30), ago(20)), turnAt("s", "wrong", "do I need an umbrella", ago(10), resultOf("MONEY", 0.6)), marked("wrong", "wrong", "WEATHER", ago(9)))...)
 	code, stdout, stderr := proposeEdits(t, env, "--yes", "--json", "--since", "25h")
 	require.Zero(t, code, stderr)
-	var got improvements
+	var got workbench.Improvements
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Equal(t, 2, got.Turns)
 	i := slices.IndexFunc(got.Findings, func(f record.Finding) bool { return f.Kind == record.FoundCorrected })
@@ -99,14 +99,14 @@ func TestProposedEdits(t *testing.T) {
 	require.Equal(t, before, content(t, os.DirFS(dir)), "nothing is written")
 	require.Contains(t, stderr, "3 calls to mock/big, one per finding, more only while a provider is busy, about ")
 	require.Contains(t, stderr, "sent per finding: up to 12 messages")
-	var got improvements
+	var got workbench.Improvements
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Len(t, got.Findings, 3)
 	require.Len(t, got.Proposals, 3)
 	require.Equal(t, 3, got.Calls)
 	require.Positive(t, got.Tokens.Input)
 
-	of := map[string]proposedEdit{}
+	of := map[string]workbench.ProposedEdit{}
 	for i, p := range got.Proposals {
 		of[got.Findings[i].Kind] = p
 	}
@@ -162,21 +162,6 @@ func TestProposedEdits(t *testing.T) {
 		require.Contains(t, stdout, want)
 	}
 	require.NotContains(t, stdout, "ada@example.com")
-}
-
-func TestAnEditNamesItsPlace(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		edit propose.Edit
-		want string
-	}{
-		{propose.Edit{Edit: propose.AddExample, Intent: "A", Text: "one"}, "add example A: “one”"},
-		{propose.Edit{Edit: propose.RemoveExample, Intent: "A", Text: "one", File: "a.examples.txt", Line: 7}, "remove example A (a.examples.txt:7): “one”"},
-		{propose.Edit{Edit: propose.ChangeTrigger, Intent: "A", From: "one", Text: "two", File: "a.md", Line: 4}, "change trigger A (a.md:4): “one” → “two”"},
-		{propose.Edit{Edit: propose.NewIntent, Intent: "A", Problem: "no\nprompt"}, "new intent A: not made: no prompt"},
-	} {
-		require.Equal(t, row.want, editLine(&row.edit))
-	}
 }
 
 func TestNothingIsAskedWithoutAYes(t *testing.T) {
@@ -237,11 +222,4 @@ func TestAnInterruptShowsWhatWasAnswered(t *testing.T) {
 	require.NotZero(t, env.run(ctx, []string{"improve", "--propose", "--yes"}, &out, &errs))
 	require.Equal(t, 1, strings.Count(out.String(), "mock/big: It is fine."))
 	require.Equal(t, before, content(t, os.DirFS(dir)))
-}
-
-func TestEveryKindOfFindingIsExplainedToTheModel(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []string{record.FoundCorrected, record.FoundUnsure, record.FoundFailedTools, record.FoundUnused} {
-		require.NotEmpty(t, aboutFinding[kind], kind)
-	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/cmd/consumer/cli"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/record"
 	"intenthint/store"
 )
@@ -18,7 +20,7 @@ func TestImproveOfAStore(t *testing.T) {
 	t.Parallel()
 	env := settle(t, map[string]string{"HINT_HISTORY_LIMIT": "0"})
 	cfg := env.config(t)
-	sessions, closeStore := storeOf(t, &invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
+	sessions, closeStore := storeOf(t, &cli.Invocation{Ctx: t.Context(), Config: cfg, Stdout: os.Stdout, Stderr: os.Stderr})
 	at := time.Now().Add(-72 * time.Hour)
 	for _, f := range []store.Fact{
 		turnAt("a", "misled", "fix the <chorus>", at, resultOf("CODE_DEBUG", 0.9)),
@@ -37,7 +39,7 @@ func TestImproveOfAStore(t *testing.T) {
 		return out.String(), log.String()
 	}
 	raw, _ := improve("--json")
-	var all improvements
+	var all workbench.Improvements
 	require.NoError(t, json.Unmarshal([]byte(raw), &all))
 	require.Equal(t, 4, all.Turns)
 	require.Len(t, all.Findings, 3)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/bus"
 	"intenthint/internal/text"
 	"intenthint/knowhub"
@@ -30,22 +31,22 @@ type experiences struct {
 	set     *knowhub.Settings
 }
 
-// openKnowHub connects as [openForReading] does. Only consumers have the index;
+// openKnowHub connects as [cli.OpenForReading] does. Only consumers have the index;
 // a command reads the bucket.
-func openKnowHub(inv *invocation) (*experiences, error) {
-	if !knowhub.Declared.In(inv.cfg.Parts).Enabled {
+func openKnowHub(inv *cli.Invocation) (*experiences, error) {
+	if !knowhub.Declared.In(inv.Config.Parts).Enabled {
 		return nil, errKnowHubOff
 	}
-	set, err := knowhub.Make(app.ProgramOf(inv.cfg, app.Observer{}, nil))
+	set, err := knowhub.Make(app.ProgramOf(inv.Config, app.Observer{}, nil))
 	if err != nil {
 		return nil, err
 	}
-	b, err := openForReading(inv)
+	b, err := cli.OpenForReading(inv)
 	if err != nil {
 		return nil, err
 	}
-	x := &experiences{Bus: b, kept: bucket.ExperiencesOf(app.Layout(inv.cfg), b.JS), set: set}
-	x.service = knowhub.New(knowhub.Options{Experiences: x.kept, Marks: safety.Marks, Log: inv.quiet()})
+	x := &experiences{Bus: b, kept: bucket.ExperiencesOf(app.Layout(inv.Config), b.JS), set: set}
+	x.service = knowhub.New(knowhub.Options{Experiences: x.kept, Marks: safety.Marks, Log: inv.Quiet()})
 	x.service.Use(set)
 	return x, nil
 }
@@ -55,8 +56,8 @@ const maxUnreadable = 10
 
 // all returns the experiences that a filter lets through, newest first. Unreadable
 // ones are named on standard error, and whole is false.
-func (x *experiences) all(inv *invocation, keep func(experience.Experience) bool) (out []experience.Experience, whole bool, err error) {
-	unreadable, err := x.kept.All(inv.ctx, func(e experience.Experience) error {
+func (x *experiences) all(inv *cli.Invocation, keep func(experience.Experience) bool) (out []experience.Experience, whole bool, err error) {
+	unreadable, err := x.kept.All(inv.Ctx, func(e experience.Experience) error {
 		if keep(e) {
 			out = append(out, e)
 		}
@@ -73,7 +74,7 @@ func (x *experiences) all(inv *invocation, keep func(experience.Experience) bool
 		if n > maxUnreadable {
 			keys = append(keys, "…")
 		}
-		_, _ = fmt.Fprintf(inv.stderr, "left out: %s that cannot be read (%s)\n", count(n, "experience"), strings.Join(keys, ", "))
+		_, _ = fmt.Fprintf(inv.Stderr, "left out: %s that cannot be read (%s)\n", cli.Count(n, "experience"), strings.Join(keys, ", "))
 	}
 	return out, len(unreadable) == 0, err
 }
@@ -109,7 +110,7 @@ func (knowhubLsCmd) Help() string {
   consumer knowhub ls --agent main --json`
 }
 
-func (c *knowhubLsCmd) Run(inv *invocation) error {
+func (c *knowhubLsCmd) Run(inv *cli.Invocation) error {
 	x, err := openKnowHub(inv)
 	if err != nil {
 		return err
@@ -120,17 +121,17 @@ func (c *knowhubLsCmd) Run(inv *invocation) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(inv, orEmpty(found))
+		return cli.PrintJSON(inv, cli.OrEmpty(found))
 	}
 	if len(found) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no such experiences in bucket %s\n", bucket.ExperiencesIn(app.Layout(inv.cfg)).Bucket)
+		_, err := fmt.Fprintf(inv.Stderr, "no such experiences in bucket %s\n", bucket.ExperiencesIn(app.Layout(inv.Config)).Bucket)
 		return err
 	}
 	return printExperiences(inv, found)
 }
 
-func printExperiences(inv *invocation, found []experience.Experience) error {
-	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+func printExperiences(inv *cli.Invocation, found []experience.Experience) error {
+	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ID\tCREATED\tSTATUS\tAGENT\tTASK\tRESULT")
 	for _, e := range found {
 		status := string(e.Status)
@@ -147,17 +148,17 @@ type knowhubShowCmd struct {
 	ID string `arg:"" help:"The id of an experience, as ls prints it."`
 }
 
-func (c *knowhubShowCmd) Run(inv *invocation) error {
+func (c *knowhubShowCmd) Run(inv *cli.Invocation) error {
 	x, err := openKnowHub(inv)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	e, err := x.service.Content(inv.ctx, c.ID)
+	e, err := x.service.Content(inv.Ctx, c.ID)
 	if err != nil {
 		return err
 	}
-	return printJSON(inv, e)
+	return cli.PrintJSON(inv, e)
 }
 
 // deciding are the arguments of a decision.
@@ -177,7 +178,7 @@ func (knowhubApproveCmd) Help() string {
 Exit code 1: an id is unknown, or the opposite was decided before.`
 }
 
-func (c *knowhubApproveCmd) Run(inv *invocation) error {
+func (c *knowhubApproveCmd) Run(inv *cli.Invocation) error {
 	return c.run(inv, "approved", (*knowhub.Service).Approve)
 }
 
@@ -192,11 +193,11 @@ func (knowhubRejectCmd) Help() string {
 Exit code 1: an id is unknown, or the opposite was decided before.`
 }
 
-func (c *knowhubRejectCmd) Run(inv *invocation) error {
+func (c *knowhubRejectCmd) Run(inv *cli.Invocation) error {
 	return c.run(inv, "rejected", (*knowhub.Service).Reject)
 }
 
-func (d deciding) run(inv *invocation, word string, decide func(*knowhub.Service, context.Context, string, string) (experience.Experience, error)) error {
+func (d deciding) run(inv *cli.Invocation, word string, decide func(*knowhub.Service, context.Context, string, string) (experience.Experience, error)) error {
 	x, err := openKnowHub(inv)
 	if err != nil {
 		return err
@@ -204,12 +205,12 @@ func (d deciding) run(inv *invocation, word string, decide func(*knowhub.Service
 	defer x.Close()
 	var failed []error
 	for _, id := range d.IDs {
-		e, err := decide(x.service, inv.ctx, id, d.By)
+		e, err := decide(x.service, inv.Ctx, id, d.By)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", text.OneLine(id, 44), err))
 			continue
 		}
-		_, _ = fmt.Fprintf(inv.stdout, "%s %s: %s\n", word, e.ID, text.OneLine(e.Task, 80))
+		_, _ = fmt.Fprintf(inv.Stdout, "%s %s: %s\n", word, e.ID, text.OneLine(e.Task, 80))
 	}
 	return errors.Join(failed...)
 }

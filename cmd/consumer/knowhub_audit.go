@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/knowhub/experience"
 	"intenthint/knowhub/extract"
@@ -52,7 +53,7 @@ type audit struct {
 	Findings    []auditFinding `json:"findings"`
 }
 
-func (c *knowhubAuditCmd) Run(inv *invocation) error {
+func (c *knowhubAuditCmd) Run(inv *cli.Invocation) error {
 	x, err := openKnowHub(inv)
 	if err != nil {
 		return err
@@ -68,12 +69,12 @@ func (c *knowhubAuditCmd) Run(inv *invocation) error {
 		return err
 	}
 	if c.JSON {
-		err = printJSON(inv, a)
+		err = cli.PrintJSON(inv, a)
 	} else {
 		err = a.print(inv)
 	}
 	if err == nil && len(a.Findings) > 0 {
-		err = errSaid
+		err = cli.ErrReported
 	}
 	return err
 }
@@ -107,28 +108,28 @@ func (a *audit) look(all []experience.Experience, shared bool, stale time.Durati
 }
 
 // compare finds near duplicates, with a temporary index.
-func (a *audit) compare(inv *invocation, all []experience.Experience, shared bool) (err error) {
+func (a *audit) compare(inv *cli.Invocation, all []experience.Experience, shared bool) (err error) {
 	dir, err := os.MkdirTemp("", "knowhub-audit-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // leftovers are in the temporary directory
-	x, err := index.Open(inv.ctx, filepath.Join(dir, "index.db"), inv.quiet())
+	x, err := index.Open(inv.Ctx, filepath.Join(dir, "index.db"), inv.Quiet())
 	if err != nil {
 		return err
 	}
 	defer x.Close() //nolint:errcheck // the file is removed
-	if err := fill(inv.ctx, x, all); err != nil {
+	if err := fill(inv.Ctx, x, all); err != nil {
 		return err
 	}
 	// Of two near duplicates, a search may find the pair from one side only.
 	seen := map[[2]string]bool{}
 	outlines := outlines{}
-	bar := newProgress(inv.stderr)
-	defer bar.clear()
+	bar := cli.NewProgress(inv.Stderr)
+	defer bar.Clear()
 	for i, e := range all {
-		bar.show(i, len(all))
-		hits, err := x.Near(inv.ctx, e, !shared)
+		bar.Show(i, len(all))
+		hits, err := x.Near(inv.Ctx, e, !shared)
 		if err != nil {
 			return err
 		}
@@ -178,15 +179,15 @@ func fill(ctx context.Context, x *index.Index, all []experience.Experience) erro
 	return x.Apply(ctx, changes)
 }
 
-func (a *audit) print(inv *invocation) error {
+func (a *audit) print(inv *cli.Invocation) error {
 	for _, f := range a.Findings {
 		of := ""
 		if f.Other != "" {
 			of = " of " + f.Other
 		}
-		_, _ = fmt.Fprintf(inv.stdout, "%s: %s%s: %s\n", f.ID, f.Kind, of, f.Task)
+		_, _ = fmt.Fprintf(inv.Stdout, "%s: %s%s: %s\n", f.ID, f.Kind, of, f.Task)
 	}
-	_, err := fmt.Fprintf(inv.stdout, "%s: %d exact duplicates, %d near duplicates, %d with secrets, %d recall loops, %d stale\n",
-		count(a.Experiences, "experience"), a.Exact, a.Near, a.Secrets, a.Loops, a.Stale)
+	_, err := fmt.Fprintf(inv.Stdout, "%s: %d exact duplicates, %d near duplicates, %d with secrets, %d recall loops, %d stale\n",
+		cli.Count(a.Experiences, "experience"), a.Exact, a.Near, a.Secrets, a.Loops, a.Stale)
 	return err
 }

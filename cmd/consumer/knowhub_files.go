@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/knowhub/experience"
 )
 
@@ -25,7 +26,7 @@ func (knowhubExportCmd) Help() string {
 Exit code 1: an experience cannot be read. The others are printed.`
 }
 
-func (c *knowhubExportCmd) Run(inv *invocation) error {
+func (c *knowhubExportCmd) Run(inv *cli.Invocation) error {
 	x, err := openKnowHub(inv)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func (c *knowhubExportCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(inv.stdout)
+	out := bufio.NewWriter(inv.Stdout)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	for _, e := range found {
@@ -46,7 +47,7 @@ func (c *knowhubExportCmd) Run(inv *invocation) error {
 	if err := out.Flush(); err != nil || whole {
 		return err
 	}
-	return errSaid
+	return cli.ErrReported
 }
 
 type knowhubImportCmd struct {
@@ -66,8 +67,8 @@ Exit code 1: a line cannot be read or was not stored. The other lines are added.
 // maxImportLine bounds a line: an experience at its bounds, with escapes.
 const maxImportLine = 1 << 20
 
-func (c *knowhubImportCmd) Run(inv *invocation) error {
-	in := inv.stdin
+func (c *knowhubImportCmd) Run(inv *cli.Invocation) error {
+	in := inv.Stdin
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if err != nil {
@@ -99,11 +100,11 @@ func (c *knowhubImportCmd) Run(inv *invocation) error {
 		default:
 			known++
 		}
-		return inv.ctx.Err()
+		return inv.Ctx.Err()
 	})
-	_, _ = fmt.Fprintf(inv.stdout, "added %s, %d known\n", count(added, "experience"), known)
+	_, _ = fmt.Fprintf(inv.Stdout, "added %s, %d known\n", cli.Count(added, "experience"), known)
 	if marked > 0 {
-		_, _ = fmt.Fprintf(inv.stderr, "%d of them pending, whatever the file says: they look like prompt injections (consumer knowhub ls --status pending)\n", marked)
+		_, _ = fmt.Fprintf(inv.Stderr, "%d of them pending, whatever the file says: they look like prompt injections (consumer knowhub ls --status pending)\n", marked)
 	}
 	return errors.Join(append(failed, err)...)
 }
@@ -142,7 +143,7 @@ func eachLine(in io.Reader, yield func(n int, line []byte, err error) error) err
 
 // add stores a line. waits reports whether it is pending although the line says
 // something else.
-func (c *knowhubImportCmd) add(inv *invocation, x *experiences, line []byte) (created, waits bool, err error) {
+func (c *knowhubImportCmd) add(inv *cli.Invocation, x *experiences, line []byte) (created, waits bool, err error) {
 	e := experience.Experience{Confidence: 1} // the default, as for submitted experiences
 	err = json.Unmarshal(line, &e)
 	var typed *json.UnmarshalTypeError
@@ -157,6 +158,6 @@ func (c *knowhubImportCmd) add(inv *invocation, x *experiences, line []byte) (cr
 	if e.Status == "" || c.Pending {
 		e.Status = experience.Pending
 	}
-	stored, created, err := x.service.Import(inv.ctx, e)
+	stored, created, err := x.service.Import(inv.Ctx, e)
 	return created, stored.Status != e.Status, err
 }

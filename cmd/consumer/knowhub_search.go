@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/knowhub"
 	"intenthint/knowhub/experience"
 	"intenthint/subjects"
@@ -42,11 +43,11 @@ func (c *knowhubSearchCmd) Validate() error {
 // searchTime bounds how long a consumer may take.
 const searchTime = 10 * time.Second
 
-func (c *knowhubSearchCmd) Run(inv *invocation) error {
-	if !knowhub.Declared.In(inv.cfg.Parts).Enabled {
+func (c *knowhubSearchCmd) Run(inv *cli.Invocation) error {
+	if !knowhub.Declared.In(inv.Config.Parts).Enabled {
 		return errKnowHubOff
 	}
-	b, err := openForReading(inv)
+	b, err := cli.OpenForReading(inv)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (c *knowhubSearchCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	msg, err := b.NC.Request(subjects.Prefix(inv.cfg.Bus.Prefix).KnowHub("search"), body, searchTime)
+	msg, err := b.NC.Request(subjects.Prefix(inv.Config.Bus.Prefix).KnowHub("search"), body, searchTime)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return errors.New("no consumer with KnowHub is running")
@@ -73,9 +74,9 @@ func (c *knowhubSearchCmd) Run(inv *invocation) error {
 	}
 	switch {
 	case c.JSON:
-		return printJSON(inv, orEmpty(answer.Experiences))
+		return cli.PrintJSON(inv, cli.OrEmpty(answer.Experiences))
 	case len(answer.Experiences) == 0:
-		_, err := fmt.Fprintln(inv.stderr, "nothing found")
+		_, err := fmt.Fprintln(inv.Stderr, "nothing found")
 		return err
 	}
 	return printExperiences(inv, answer.Experiences)

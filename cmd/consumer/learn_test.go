@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/cli"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/store"
@@ -41,7 +43,7 @@ func withRecord(t *testing.T, settings map[string]string, facts ...store.Fact) (
 	maps.Copy(all, settings)
 	env = settle(t, all)
 	cfg := env.config(t)
-	sessions, closeStore := storeOf(t, &invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
+	sessions, closeStore := storeOf(t, &cli.Invocation{Ctx: t.Context(), Config: cfg, Stdout: os.Stdout, Stderr: os.Stderr})
 	defer closeStore()
 	for _, f := range facts {
 		require.NoError(t, sessions.Apply(t.Context(), one(f)))
@@ -127,7 +129,7 @@ func TestLearnJSON(t *testing.T) {
 	env, dir := withRecord(t, nil, turnsToLearnFrom()...)
 	code, stdout, stderr := learnIntents(t, env, "--json", "--yes", "--since", "85h")
 	require.Zero(t, code, stderr)
-	var got proposal
+	var got workbench.Proposal
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Len(t, got.Intents, 2)
 	require.Equal(t, []string{"top up my phone, number [PHONE]"}, got.Intents[0].Added, "the other was asked before")
@@ -209,7 +211,7 @@ func TestLearnAnswersTurnsWithWhatTheirClassifierWasGiven(t *testing.T) {
 		turnAt("s", "wrong", "do I need an umbrella", ago(10), resultOf("MONEY", 0.6)), marked("wrong", "wrong", "WEATHER", ago(9)))...)
 	code, stdout, stderr := learnIntents(t, env, "--dry-run", "--json", "--since", "25h")
 	require.Zero(t, code, stderr)
-	var got proposal
+	var got workbench.Proposal
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Equal(t, 2, got.Turns)
 	var runs []string

@@ -9,6 +9,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/learnt"
 	"intenthint/record"
 )
@@ -33,12 +34,12 @@ func TestLearntExamplesAreListedAndRemoved(t *testing.T) {
 			return code == exitOK
 		})
 	}
-	list := func() (out map[string]listedExample) {
+	list := func() (out map[string]workbench.ListedExample) {
 		code, stdout, stderr := s.command("intents", "learnt", "ls", "--json")
 		require.Zero(t, code, stderr)
-		var all []listedExample
+		var all []workbench.ListedExample
 		require.NoError(t, json.Unmarshal([]byte(stdout), &all))
-		out = map[string]listedExample{}
+		out = map[string]workbench.ListedExample{}
 		for _, e := range all {
 			out[e.RunID] = e
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/model/provider/providertest"
 )
 
@@ -22,18 +23,18 @@ func TestReplayDoesNotWaitForAModel(t *testing.T) {
 		"HINT_INTENTS_DIR": apptest.WriteIntents(t), "HINT_CLASSIFIER": "local",
 	})
 	env := settle(t, settings)
-	if runtime.GOMAXPROCS(0) >= replayCalls {
+	if runtime.GOMAXPROCS(0) >= workbench.ReplayCalls {
 		t.Skip("as many processors as calls")
 	}
 	var texts []string
-	for i := range replayCalls {
+	for i := range workbench.ReplayCalls {
 		texts = append(texts, fmt.Sprint("will it rain tomorrow, question ", i))
 	}
 	remember(t, env.config(t), texts)
 
 	t.Run("several at once", func(t *testing.T) {
 		var asked sync.WaitGroup
-		asked.Add(replayCalls)
+		asked.Add(workbench.ReplayCalls)
 		all := make(chan struct{})
 		go func() { asked.Wait(); close(all) }()
 		model.Handle(func(providertest.Request) providertest.Answer {
@@ -46,7 +47,7 @@ func TestReplayDoesNotWaitForAModel(t *testing.T) {
 			}
 		})
 		got := replay(t, env, "--model", "mock/small", "--yes", "--all")
-		require.Equal(t, replayCalls, got.Compared)
+		require.Equal(t, workbench.ReplayCalls, got.Compared)
 		require.Zero(t, got.LeftOut.Failed)
 	})
 	t.Run("a model that hangs", func(t *testing.T) {
@@ -57,7 +58,7 @@ func TestReplayDoesNotWaitForAModel(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		began := time.Now()
 		require.Equal(t, exitFailed, env.run(t.Context(), []string{"replay", "--model", "mock/small", "--yes", "--all"}, &stdout, &stderr))
-		require.Contains(t, stderr.String(), fmt.Sprintf("%d of %d turns got no answer", replayCalls, replayCalls))
+		require.Contains(t, stderr.String(), fmt.Sprintf("%d of %d turns got no answer", workbench.ReplayCalls, workbench.ReplayCalls))
 		require.Less(t, time.Since(began), time.Minute, "only the end of the model ended it")
 	})
 }

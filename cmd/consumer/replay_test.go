@@ -18,6 +18,7 @@ import (
 	"intenthint/app/apptest"
 	"intenthint/classify"
 	"intenthint/classify/local"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/config"
 	"intenthint/conversation"
 	"intenthint/intents"
@@ -29,11 +30,11 @@ import (
 )
 
 // replay runs the command in this process and returns what --json prints.
-func replay(t *testing.T, env environment, args ...string) replaySummary {
+func replay(t *testing.T, env environment, args ...string) workbench.ReplaySummary {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	require.Zero(t, env.run(t.Context(), append([]string{"replay", "--json"}, args...), &stdout, &stderr), stderr.String())
-	var out replaySummary
+	var out workbench.ReplaySummary
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &out))
 	return out
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/config"
 	"intenthint/deploy/deploytest"
 	"intenthint/internal/porttest"
@@ -154,7 +155,7 @@ func TestMissingRightsAreNamed(t *testing.T) {
 	}{
 		{"a consumer without streams", "consumer", nil, []string{"run"}, 1, []string{"OPENCLAW_EVENTS", "$JS.API.STREAM.CREATE.OPENCLAW_EVENTS", "permission denied"}},
 		{"a consumer as a gateway", "gateway", nil, []string{"run"}, 1, []string{"permission denied"}},
-		{"a consumer without a bucket", "consumer", map[string]string{"HINT_STORE": "kv"}, []string{"sessions", "ls"}, 1, []string{errNoSystem.Error(), "HINT_STREAM"}},
+		{"a consumer without a bucket", "consumer", map[string]string{"HINT_STORE": "kv"}, []string{"sessions", "ls"}, 1, []string{cli.ErrNoSystem.Error(), "HINT_STREAM"}},
 		{"another's inbox", "consumer", map[string]string{"HINT_NATS_INBOX_PREFIX": ""}, []string{"run"}, 1, []string{"HINT_NATS_INBOX_PREFIX"}},
 		{"a consumer that asks", "consumer", map[string]string{"HINT_TIMEOUT_MS": "500"}, []string{"ask", "hello"}, 1, []string{"openclaw.request.before_prompt_build.main"}},
 		{"a gateway at the dead letters", "gateway", nil, []string{"dlq", "ls"}, 1, []string{"permission denied", "OPENCLAW_EVENTS_DLQ"}},

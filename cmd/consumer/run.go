@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/config"
 )
 
@@ -19,23 +20,23 @@ func (runCmd) Help() string {
 	return b.String()
 }
 
-func (runCmd) Run(inv *invocation) error {
-	if err := app.CheckServer(inv.cfg); err != nil {
+func (runCmd) Run(inv *cli.Invocation) error {
+	if err := app.CheckServer(inv.Config); err != nil {
 		return err
 	}
 	// The reader of the log may exit before this process.
 	signal.Ignore(syscall.SIGPIPE)
 	app.LimitMemory()
-	log, level := inv.logger()
-	for _, w := range inv.warnings {
+	log, level := inv.Logger()
+	for _, w := range inv.Warnings {
 		log.Warn("configuration warning", "variable", w.Variable, "warning", w.Message)
 	}
-	log.Info("starting", "version", version, "config", inv.cfg)
+	log.Info("starting", "version", version, "config", inv.Config)
 	o := app.Options{Version: version, Log: log, Level: level}
-	if isTerminal(inv.stderr) {
+	if cli.IsTerminal(inv.Stderr) {
 		o.Ready = func() {
 			log.Info("try in another terminal", "command", "consumer ask 'can you review my pull request?'")
 		}
 	}
-	return app.New(inv.cfg, o).Run(inv.ctx)
+	return app.New(inv.Config, o).Run(inv.Ctx)
 }

@@ -6,89 +6,38 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
-	"intenthint/app"
-	"intenthint/config"
-	"intenthint/internal/bus"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"
-	"intenthint/store/file"
 )
-
-// sessionsOf opens the session store for a command that reads, which closes it.
-// Session files can be read without their system, unless there are none. The error
-// then is that of [openForReading] or [sessionsAt].
-func sessionsOf(inv *invocation) (s store.Reader, closeStore func(), err error) {
-	if inv.cfg.Store.Kind != config.StoreKV {
-		if _, err := os.Stat(inv.cfg.Store.SessionsDir); !errors.Is(err, fs.ErrNotExist) {
-			return file.OpenReader(inv.cfg.Store.SessionsDir, store.Options{Logger: inv.quiet()}), func() {}, nil
-		}
-	}
-	b, err := openForReading(inv)
-	if err != nil {
-		return nil, nil, err
-	}
-	if s, err = sessionsAt(inv, b); err != nil {
-		b.Close()
-		return nil, nil, err
-	}
-	return s, b.Close, nil
-}
-
-// sessionsAt opens the session store of a system for a command that only reads it.
-// It refuses the store of another system (contract §9), and creates none.
-func sessionsAt(inv *invocation, b *bus.Bus) (store.Reader, error) {
-	s, err := app.OpenSystemReader(inv.ctx, inv.cfg, b, inv.quiet())
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, fmt.Errorf("%w: the server has no %s; check HINT_STORE and HINT_STREAM, or start a consumer with `consumer run`", errNoSystem, app.StoreName(inv.cfg))
-	}
-	return s, err
-}
-
-// storeName returns where sessions are looked up, and notes if it does not
-// exist: the command may have been started in another directory than the
-// consumer.
-func storeName(cfg *config.Config) string {
-	name := app.StoreName(cfg)
-	if cfg.Store.Kind == config.StoreKV {
-		return name
-	}
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		name += ", which does not exist"
-	}
-	return name
-}
 
 type sessionsLsCmd struct {
 	JSON bool `name:"json" help:"Print a JSON array."`
 }
 
-func (c *sessionsLsCmd) Run(inv *invocation) error {
-	sessions, closeStore, err := sessionsOf(inv)
+func (c *sessionsLsCmd) Run(inv *cli.Invocation) error {
+	sessions, closeStore, err := cli.SessionsOf(inv)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
-	list, err := sessions.List(inv.ctx)
+	list, err := sessions.List(inv.Ctx)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return printJSON(inv, orEmpty(list))
+		return cli.PrintJSON(inv, cli.OrEmpty(list))
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no sessions in %s\n", storeName(inv.cfg))
+		_, err := fmt.Fprintf(inv.Stderr, "no sessions in %s\n", cli.StoreName(inv.Config))
 		return err
 	}
-	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "SESSION\tAGENT\tTURNS\tINTENT\tUPDATED\tINPUT")
 	for _, s := range list {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n",
@@ -102,19 +51,19 @@ type sessionsShowCmd struct {
 	ID string `arg:"" help:"A session id or session key."`
 }
 
-func (c *sessionsShowCmd) Run(inv *invocation) error {
-	sessions, closeStore, err := sessionsOf(inv)
+func (c *sessionsShowCmd) Run(inv *cli.Invocation) error {
+	sessions, closeStore, err := cli.SessionsOf(inv)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
-	name, err := record.Find(inv.ctx, sessions, c.ID)
+	name, err := record.Find(inv.Ctx, sessions, c.ID)
 	if err != nil {
 		return err
 	}
-	document, err := sessions.Get(inv.ctx, name)
+	document, err := sessions.Get(inv.Ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, storeName(inv.cfg))
+		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, cli.StoreName(inv.Config))
 	}
 	if err != nil {
 		return err
@@ -123,6 +72,6 @@ func (c *sessionsShowCmd) Run(inv *invocation) error {
 	if err := json.Indent(&indented, document, "", "  "); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(inv.stdout, strings.TrimRight(indented.String(), "\n"))
+	_, err = fmt.Fprintln(inv.Stdout, strings.TrimRight(indented.String(), "\n"))
 	return err
 }

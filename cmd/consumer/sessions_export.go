@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/config"
 	"intenthint/internal/atomicfile"
 	"intenthint/store"
@@ -25,8 +26,8 @@ func (sessionsExportCmd) Help() string {
 	return "Writes <token>.json for every session and, if turns were archived, <token>.history.jsonl beside it. A consumer with HINT_STORE=file can use the directory. Files of the same names are replaced, other files are kept."
 }
 
-func (c *sessionsExportCmd) Run(inv *invocation) error {
-	sessions, closeStore, err := sessionsOf(inv)
+func (c *sessionsExportCmd) Run(inv *cli.Invocation) error {
+	sessions, closeStore, err := cli.SessionsOf(inv)
 	if err != nil {
 		return err
 	}
@@ -34,26 +35,26 @@ func (c *sessionsExportCmd) Run(inv *invocation) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return err
 	}
-	if inv.cfg.Store.Kind == config.StoreFile && sameDir(c.Dir, inv.cfg.Store.SessionsDir) {
+	if inv.Config.Store.Kind == config.StoreFile && sameDir(c.Dir, inv.Config.Store.SessionsDir) {
 		return fmt.Errorf("%s is the session directory itself", c.Dir)
 	}
-	list, err := sessions.List(inv.ctx)
+	list, err := sessions.List(inv.Ctx)
 	if err != nil {
 		return err
 	}
-	bar := newProgress(inv.stderr)
+	bar := cli.NewProgress(inv.Stderr)
 	written, withHistory, failed := 0, 0, 0
 	for i, summary := range list {
-		bar.show(i, len(list))
-		history, err := exportSession(inv.ctx, sessions, c.Dir, summary)
+		bar.Show(i, len(list))
+		history, err := exportSession(inv.Ctx, sessions, c.Dir, summary)
 		switch {
-		case inv.ctx.Err() != nil:
-			bar.clear()
-			return fmt.Errorf("stopped after %d of %s: %w", written, count(len(list), "session"), inv.ctx.Err())
+		case inv.Ctx.Err() != nil:
+			bar.Clear()
+			return fmt.Errorf("stopped after %d of %s: %w", written, cli.Count(len(list), "session"), inv.Ctx.Err())
 		case errors.Is(err, store.ErrNotFound): // removed meanwhile
 		case err != nil:
-			bar.clear()
-			_, _ = fmt.Fprintln(inv.stderr, "consumer:", err)
+			bar.Clear()
+			_, _ = fmt.Fprintln(inv.Stderr, "consumer:", err)
 			failed++
 		default:
 			written++
@@ -62,12 +63,12 @@ func (c *sessionsExportCmd) Run(inv *invocation) error {
 			}
 		}
 	}
-	bar.clear()
-	if _, err := fmt.Fprintf(inv.stdout, "wrote %s to %s, %d of them with a history\n", count(written, "session"), c.Dir, withHistory); err != nil {
+	bar.Clear()
+	if _, err := fmt.Fprintf(inv.Stdout, "wrote %s to %s, %d of them with a history\n", cli.Count(written, "session"), c.Dir, withHistory); err != nil {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("not written: %s", count(failed, "session"))
+		return fmt.Errorf("not written: %s", cli.Count(failed, "session"))
 	}
 	return nil
 }

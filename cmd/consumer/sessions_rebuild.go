@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/hint"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
@@ -27,21 +28,21 @@ func (sessionsRebuildCmd) Help() string {
 	return "Reads the event stream from its beginning and applies every missing event. Events that a session already has are not counted twice, and turns that the stream no longer holds are kept. An unreadable session is set aside and rebuilt. Safe while consumers are running."
 }
 
-func (c *sessionsRebuildCmd) Run(inv *invocation) error {
-	b, err := openForReading(inv)
+func (c *sessionsRebuildCmd) Run(inv *cli.Invocation) error {
+	b, err := cli.OpenForReading(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	sessions, err := app.OpenSystemStore(inv.ctx, inv.cfg, b, inv.quiet())
+	sessions, err := app.OpenSystemStore(inv.Ctx, inv.Config, b, inv.Quiet())
 	if err != nil {
 		return err
 	}
-	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	catalog, _, err := app.LoadCatalog(inv.Config.IntentsDir, inv.Quiet())
 	if err != nil {
 		return err
 	}
-	settings := app.Settings(inv.cfg, catalog)
+	settings := app.Settings(inv.Config, catalog)
 	names := []string{""} // all sessions
 	var missing []error
 	if len(c.IDs) > 0 {
@@ -51,16 +52,16 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 	}
 	var all events.Reapplied
 	for _, name := range names {
-		bar := newProgress(inv.stderr)
-		bar.label = "events"
+		bar := cli.NewProgress(inv.Stderr)
+		bar.Label = "events"
 		if name != "" {
-			bar.label += " of " + text.OneLine(name, 40)
+			bar.Label += " of " + text.OneLine(name, 40)
 		}
-		done, err := events.Reapply(inv.ctx, events.ReapplyOptions[store.Fact]{
-			JS: b.JS, Layout: app.Layout(inv.cfg), Range: events.Range{Session: name}, Handler: app.EventHandler(sessions, func() *hint.Settings { return settings }), Log: inv.quiet(),
-			Progress: bar.show,
+		done, err := events.Reapply(inv.Ctx, events.ReapplyOptions[store.Fact]{
+			JS: b.JS, Layout: app.Layout(inv.Config), Range: events.Range{Session: name}, Handler: app.EventHandler(sessions, func() *hint.Settings { return settings }), Log: inv.Quiet(),
+			Progress: bar.Show,
 		})
-		bar.clear()
+		bar.Clear()
 		if err != nil {
 			return err
 		}
@@ -71,15 +72,15 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		all.Unreadable += done.Unreadable
 		all.Failed += done.Failed
 	}
-	if _, err := fmt.Fprintf(inv.stdout, "applied %s again", count(all.Events-all.Unreadable-all.Failed, "event")); err != nil {
+	if _, err := fmt.Fprintf(inv.Stdout, "applied %s again", cli.Count(all.Events-all.Unreadable-all.Failed, "event")); err != nil {
 		return err
 	}
 	if all.Unreadable > 0 {
-		_, _ = fmt.Fprintf(inv.stdout, ", %d cannot be decoded (consumer dlq ls)", all.Unreadable)
+		_, _ = fmt.Fprintf(inv.Stdout, ", %d cannot be decoded (consumer dlq ls)", all.Unreadable)
 	}
-	_, _ = fmt.Fprintln(inv.stdout)
+	_, _ = fmt.Fprintln(inv.Stdout)
 	if all.Failed > 0 {
-		missing = append(missing, fmt.Errorf("%s not applied", count(all.Failed, "event")))
+		missing = append(missing, fmt.Errorf("%s not applied", cli.Count(all.Failed, "event")))
 	}
 	return errors.Join(missing...)
 }
@@ -89,7 +90,7 @@ func noEvents(id string) error { return fmt.Errorf("no events of session %q in t
 // sessions returns the names of the sessions with the given ids or keys, and an error
 // for each argument that matches no session. An argument without a document is looked
 // up in the events.
-func (c *sessionsRebuildCmd) sessions(inv *invocation, b *bus.Bus, sessions store.Reader) (names []string, unknown []error, err error) {
+func (c *sessionsRebuildCmd) sessions(inv *cli.Invocation, b *bus.Bus, sessions store.Reader) (names []string, unknown []error, err error) {
 	add := func(name string) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -97,7 +98,7 @@ func (c *sessionsRebuildCmd) sessions(inv *invocation, b *bus.Bus, sessions stor
 	}
 	inEvents := map[string][]string{} // by argument
 	for _, id := range c.IDs {
-		if _, err := sessions.Get(inv.ctx, id); errors.Is(err, store.ErrNotFound) {
+		if _, err := sessions.Get(inv.Ctx, id); errors.Is(err, store.ErrNotFound) {
 			inEvents[id] = nil
 		} else {
 			add(id)
@@ -106,10 +107,10 @@ func (c *sessionsRebuildCmd) sessions(inv *invocation, b *bus.Bus, sessions stor
 	if len(inEvents) == 0 {
 		return names, nil, nil
 	}
-	bar := newProgress(inv.stderr)
-	bar.label = "events"
+	bar := cli.NewProgress(inv.Stderr)
+	bar.Label = "events"
 	read := 0
-	err = bus.ReadStream(inv.ctx, b.JS, app.Layout(inv.cfg), jetstream.OrderedConsumerConfig{}, 0, func(portion []jetstream.Msg, total int) error {
+	err = bus.ReadStream(inv.Ctx, b.JS, app.Layout(inv.Config), jetstream.OrderedConsumerConfig{}, 0, func(portion []jetstream.Msg, total int) error {
 		for _, m := range portion {
 			ctx := contextOf(m)
 			for _, id := range []string{ctx.SessionID, ctx.SessionKey} {
@@ -119,10 +120,10 @@ func (c *sessionsRebuildCmd) sessions(inv *invocation, b *bus.Bus, sessions stor
 			}
 		}
 		read += len(portion)
-		bar.show(read, max(total, read))
+		bar.Show(read, max(total, read))
 		return nil
 	})
-	bar.clear()
+	bar.Clear()
 	for _, id := range slices.Sorted(maps.Keys(inEvents)) {
 		if len(inEvents[id]) == 0 {
 			unknown = append(unknown, noEvents(id))

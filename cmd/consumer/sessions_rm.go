@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/store"
 )
@@ -35,20 +36,20 @@ type condemned struct {
 	listed    bool
 }
 
-func (c *sessionsRmCmd) Run(inv *invocation) error {
-	if err := inv.confirmable(c.Yes); err != nil {
+func (c *sessionsRmCmd) Run(inv *cli.Invocation) error {
+	if err := inv.Confirmable(c.Yes); err != nil {
 		return err
 	}
-	b, err := openForReading(inv)
+	b, err := cli.OpenForReading(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	sessions, err := app.OpenSystemStore(inv.ctx, inv.cfg, b, inv.quiet())
+	sessions, err := app.OpenSystemStore(inv.Ctx, inv.Config, b, inv.Quiet())
 	if err != nil {
 		return err
 	}
-	forgetter, err := app.NewForgetter(inv.ctx, inv.cfg, b, sessions)
+	forgetter, err := app.NewForgetter(inv.Ctx, inv.Config, b, sessions)
 	if err != nil {
 		return err
 	}
@@ -59,23 +60,23 @@ func (c *sessionsRmCmd) Run(inv *invocation) error {
 	}
 	var failed []error
 	for _, id := range unknown {
-		failed = append(failed, fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", id, app.StoreName(inv.cfg)))
+		failed = append(failed, fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", id, app.StoreName(inv.Config)))
 	}
 	if len(chosen) == 0 {
 		return errors.Join(failed...)
 	}
-	if err := inv.confirm(question(chosen), c.Yes); err != nil {
+	if err := inv.Confirm(question(chosen), c.Yes); err != nil {
 		return err
 	}
 	for _, s := range chosen {
-		done, err := forgetter.Forget(inv.ctx, s.name, s.key)
+		done, err := forgetter.Forget(inv.Ctx, s.name, s.key)
 		if !done.Nothing() {
-			_, _ = fmt.Fprintf(inv.stdout, "removed %s: %s\n", text.OneLine(s.name, 200), describeForgotten(done))
+			_, _ = fmt.Fprintf(inv.Stdout, "removed %s: %s\n", text.OneLine(s.name, 200), describeForgotten(done))
 		}
 		if err != nil {
 			failed = append(failed, err)
 		}
-		if inv.ctx.Err() != nil {
+		if inv.Ctx.Err() != nil {
 			break
 		}
 	}
@@ -84,8 +85,8 @@ func (c *sessionsRmCmd) Run(inv *invocation) error {
 
 // choose returns the sessions that the arguments name, and the arguments that
 // name none.
-func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter *app.Forgetter) (chosen []condemned, unknown []string, err error) {
-	list, err := sessions.List(inv.ctx)
+func (c *sessionsRmCmd) choose(inv *cli.Invocation, sessions store.Store, forgetter *app.Forgetter) (chosen []condemned, unknown []string, err error) {
+	list, err := sessions.List(inv.Ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +115,7 @@ func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter 
 		}
 		if !found {
 			// It may have no readable document, or no document any more.
-			known, err := isKnown(inv.ctx, id, sessions, forgetter)
+			known, err := isKnown(inv.Ctx, id, sessions, forgetter)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -158,10 +159,10 @@ func question(chosen []condemned) string {
 	var names []string
 	for _, s := range chosen {
 		if s.listed {
-			names = append(names, fmt.Sprintf("%s (%s)", text.OneLine(s.name, 60), count(s.turns, "turn")))
+			names = append(names, fmt.Sprintf("%s (%s)", text.OneLine(s.name, 60), cli.Count(s.turns, "turn")))
 		}
 	}
-	return fmt.Sprintf("Forget %s for good, with all events: %s?", count(len(names), "session"), strings.Join(names, ", "))
+	return fmt.Sprintf("Forget %s for good, with all events: %s?", cli.Count(len(names), "session"), strings.Join(names, ", "))
 }
 
 // listedSessions bounds the files or keys of a session that are listed.
@@ -172,9 +173,9 @@ func describeForgotten(f app.Forgotten) string {
 	if more := len(parts) - listedSessions; more > 0 {
 		parts = append(parts[:listedSessions], fmt.Sprintf("%d more", more))
 	}
-	parts = append(parts, count(f.Events, "event"), count(f.DeadLetters, "dead letter"))
+	parts = append(parts, cli.Count(f.Events, "event"), cli.Count(f.DeadLetters, "dead letter"))
 	if f.Learnt > 0 {
-		parts = append(parts, count(f.Learnt, "learnt example"))
+		parts = append(parts, cli.Count(f.Learnt, "learnt example"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/natstest"
 	"intenthint/store"
 	"intenthint/store/file"
@@ -30,7 +31,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			env := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "1"})
 			cfg := env.config(t)
 			var stdout, stderr bytes.Buffer
-			inv := &invocation{ctx: t.Context(), cfg: cfg, stdout: &stdout, stderr: &stderr}
+			inv := &cli.Invocation{Ctx: t.Context(), Config: cfg, Stdout: &stdout, Stderr: &stderr}
 			sessions, closeStore := storeOf(t, inv)
 			reference, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 1})
 			require.NoError(t, err)
@@ -191,7 +192,7 @@ func TestReadingCommandsCreateNothing(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitFailed, env.run(t.Context(), strings.Fields(args), &stdout, &stderr), args)
-		require.Contains(t, stderr.String(), errNoSystem.Error(), args)
+		require.Contains(t, stderr.String(), cli.ErrNoSystem.Error(), args)
 		require.Empty(t, stdout.String(), args)
 		require.NoDirExists(t, dir, args)
 	}
@@ -216,7 +217,7 @@ func TestReadingCommandsCreateNothingOnAServer(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitFailed, env.run(t.Context(), strings.Fields(args), &stdout, &stderr), args)
-		require.Contains(t, stderr.String(), errNoSystem.Error(), args)
+		require.Contains(t, stderr.String(), cli.ErrNoSystem.Error(), args)
 		require.Empty(t, stdout.String(), args)
 	}
 	for name := range natstest.JetStream(t, ns).StreamNames(t.Context()).Name() {

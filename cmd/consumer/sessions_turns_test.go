@@ -15,6 +15,8 @@ import (
 	"intenthint/app"
 	"intenthint/app/apptest"
 	"intenthint/classify/evaluate"
+	"intenthint/cmd/consumer/cli"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
@@ -54,7 +56,7 @@ func sessionsTurns(t *testing.T, kind string) {
 	// One turn in a document, the others in its history.
 	env := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "0"})
 	cfg := env.config(t)
-	sessions, closeStore := storeOf(t, &invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
+	sessions, closeStore := storeOf(t, &cli.Invocation{Ctx: t.Context(), Config: cfg, Stdout: os.Stdout, Stderr: os.Stderr})
 	now := time.Now()
 	ago := func(hours int) time.Time { return now.Add(-time.Duration(hours) * time.Hour) }
 	for _, f := range []store.Fact{
@@ -223,7 +225,7 @@ func TestEvalAnswersTheLinesOfTurnsAsTheyWereAnswered(t *testing.T) {
 			require.Zero(t, code, errs)
 			i := 0
 			for raw := range strings.Lines(out) {
-				var now prediction
+				var now workbench.Prediction
 				require.NoError(t, json.Unmarshal([]byte(raw), &now))
 				require.Equal(t, was[i].Intent, now.Predicted, now.Text)
 				require.InDelta(t, *was[i].Confidence, now.Confidence, 1e-9, now.Text)

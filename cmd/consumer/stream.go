@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/bus"
 )
 
@@ -25,8 +26,8 @@ func (streamPlanCmd) Help() string {
 // errDiffers ends a command with [exitDiffers].
 var errDiffers = errors.New("differences found")
 
-func (c *streamPlanCmd) Run(inv *invocation) error {
-	b, err := openOrStart(inv)
+func (c *streamPlanCmd) Run(inv *cli.Invocation) error {
+	b, err := cli.OpenOrStart(inv)
 	if err != nil {
 		return err
 	}
@@ -36,9 +37,9 @@ func (c *streamPlanCmd) Run(inv *invocation) error {
 		return err
 	}
 	if c.JSON {
-		err = printJSON(inv, targets)
+		err = cli.PrintJSON(inv, targets)
 	} else {
-		printPlan(inv.stdout, targets)
+		printPlan(inv.Stdout, targets)
 	}
 	if err == nil && c.ExitCode && !inOrder(targets) {
 		return errDiffers
@@ -60,8 +61,8 @@ func (streamApplyCmd) Help() string {
 // with the other one.
 var errRunning = errors.New("consumers of this system are running with another HINT_STORE; stop them first")
 
-func (c *streamApplyCmd) Run(inv *invocation) error {
-	b, err := openOrStart(inv)
+func (c *streamApplyCmd) Run(inv *cli.Invocation) error {
+	b, err := cli.OpenOrStart(inv)
 	if err != nil {
 		return err
 	}
@@ -70,15 +71,15 @@ func (c *streamApplyCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	printPlan(inv.stdout, targets)
+	printPlan(inv.Stdout, targets)
 	if inOrder(targets) {
 		return nil
 	}
-	if err := inv.confirm("Make these changes?", c.Yes); err != nil {
+	if err := inv.Confirm("Make these changes?", c.Yes); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(targets, bus.Target.ChangesStore) {
-		if _, alive, err := bus.ReadSystem(inv.ctx, b.JS, app.Layout(inv.cfg)); err != nil || alive {
+		if _, alive, err := bus.ReadSystem(inv.Ctx, b.JS, app.Layout(inv.Config)); err != nil || alive {
 			return cmp.Or(err, errRunning)
 		}
 	}
@@ -87,31 +88,31 @@ func (c *streamApplyCmd) Run(inv *invocation) error {
 		if t.InOrder() {
 			continue
 		}
-		err := bus.Apply(inv.ctx, b.JS, t, c.Force)
+		err := bus.Apply(inv.Ctx, b.JS, t, c.Force)
 		switch {
 		case err == nil && t.Missing:
-			_, _ = fmt.Fprintf(inv.stdout, "created %s %s\n", t.Kind, t.Name)
+			_, _ = fmt.Fprintf(inv.Stdout, "created %s %s\n", t.Kind, t.Name)
 		case err == nil:
-			_, _ = fmt.Fprintf(inv.stdout, "changed %s %s\n", t.Kind, t.Name)
+			_, _ = fmt.Fprintf(inv.Stdout, "changed %s %s\n", t.Kind, t.Name)
 		default:
 			left = true
 			for line := range strings.Lines(err.Error()) {
-				_, _ = fmt.Fprintln(inv.stderr, "consumer:", strings.TrimSuffix(line, "\n"))
+				_, _ = fmt.Fprintln(inv.Stderr, "consumer:", strings.TrimSuffix(line, "\n"))
 			}
 		}
 	}
 	if left {
-		return errSaid
+		return cli.ErrReported
 	}
 	return nil
 }
 
 // planOf compares the server with the configuration.
-func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
-	layout := app.Layout(inv.cfg)
+func planOf(inv *cli.Invocation, b *bus.Bus) ([]bus.Target, error) {
+	layout := app.Layout(inv.Config)
 	// A consumer may lack the right to name the system itself.
-	layout.System = app.NewSystem(inv.cfg)
-	return bus.Plan(inv.ctx, b.JS, layout, app.Buckets(inv.cfg)...)
+	layout.System = app.NewSystem(inv.Config)
+	return bus.Plan(inv.Ctx, b.JS, layout, app.Buckets(inv.Config)...)
 }
 
 func inOrder(targets []bus.Target) bool {

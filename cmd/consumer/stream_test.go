@@ -31,35 +31,6 @@ func TestPrintPlan(t *testing.T) {
 	golden.Equal(t, "plan.txt", out.String())
 }
 
-func TestConfirm(t *testing.T) {
-	t.Parallel()
-	for _, row := range []struct {
-		name, typed string
-		yes         bool
-	}{
-		{"y", "y\n", true},
-		{"YES with spaces", " YES \n", true},
-		{"nothing", "\n", false},
-		{"no", "no\n", false},
-		{"end of input", "", false},
-		{"y without a new line", "y", true},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			var out bytes.Buffer
-			err := ask(strings.NewReader(row.typed), &out, "Really?")
-			require.Equal(t, "Really? [y/N] ", out.String())
-			if row.yes {
-				require.NoError(t, err)
-				return
-			}
-			require.ErrorContains(t, err, "nothing was changed")
-		})
-	}
-	inv := &invocation{ctx: context.Background(), stdin: strings.NewReader("y\n")}
-	require.ErrorContains(t, inv.confirm("Really?", false), "--yes", "a pipe is not a terminal")
-	require.NoError(t, inv.confirm("Really?", true))
-}
-
 // The revisions that a process cached of a deleted bucket are not those of the
 // one that an operator makes in its place.
 func TestApplyCreatesTheSameSessionBucketAsAStart(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/config"
 	"intenthint/internal/natstest"
 	"intenthint/store"
@@ -42,16 +43,16 @@ func (e environment) config(t *testing.T) *config.Config {
 }
 
 // storeOf opens the session store of a configuration to write to it.
-func storeOf(t *testing.T, inv *invocation) (sessions store.Store, closeStore func()) {
+func storeOf(t *testing.T, inv *cli.Invocation) (sessions store.Store, closeStore func()) {
 	t.Helper()
-	if inv.cfg.Store.Kind != config.StoreKV {
-		sessions, err := app.OpenStore(inv.ctx, inv.cfg, nil, nil, inv.quiet())
+	if inv.Config.Store.Kind != config.StoreKV {
+		sessions, err := app.OpenStore(inv.Ctx, inv.Config, nil, nil, inv.Quiet())
 		require.NoError(t, err)
 		return sessions, func() {}
 	}
-	b, err := openOrStart(inv)
+	b, err := cli.OpenOrStart(inv)
 	require.NoError(t, err)
-	sessions, err = app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	sessions, err = app.OpenStore(inv.Ctx, inv.Config, b.JS, nil, inv.Quiet())
 	require.NoError(t, err)
 	return sessions, b.Close
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app/apptest"
+	"intenthint/cmd/consumer/workbench"
 	"intenthint/model/provider/providertest"
 )
 
@@ -23,11 +24,11 @@ func TestClassifyAndEvalWithAnEmbeddingModel(t *testing.T) {
 	}
 	stdout, stderr := run("classify", "--json", "my quassel")
 	require.Empty(t, stderr)
-	var got classified
+	var got workbench.Classified
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Equal(t, []string{"WEATHER", "embedding", "mock/embed"}, []string{got.Intent, got.Source, got.Model})
 	require.NotEmpty(t, got.Evidence.Nearest)
-	require.True(t, slices.ContainsFunc(got.RunnersUp, func(s runnerUp) bool { return s.Intent == "MONEY" }))
+	require.True(t, slices.ContainsFunc(got.RunnersUp, func(s workbench.RunnerUp) bool { return s.Intent == "MONEY" }))
 
 	data := writeData(t, line("my quassel", "WEATHER"), line("tolmi brelk", "MONEY"), line("xqzv wkjp", "OTHER"))
 	before := apptest.Texts(model)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/triage/state"
 )
@@ -26,7 +27,7 @@ func (triageExamplesLsCmd) Help() string {
   consumer triage examples ls --group agent:main:telegram:group:-1001234 --json`
 }
 
-func (c *triageExamplesLsCmd) Run(inv *invocation) error {
+func (c *triageExamplesLsCmd) Run(inv *cli.Invocation) error {
 	b, shared, err := openTriage(inv)
 	if err != nil {
 		return err
@@ -37,13 +38,13 @@ func (c *triageExamplesLsCmd) Run(inv *invocation) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(inv, orEmpty(marks))
+		return cli.PrintJSON(inv, cli.OrEmpty(marks))
 	}
 	if len(marks) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no marked messages in bucket %s\n", state.BucketsOf(app.Layout(inv.cfg)).Marks.Bucket)
+		_, err := fmt.Fprintf(inv.Stderr, "no marked messages in bucket %s\n", state.BucketsOf(app.Layout(inv.Config)).Marks.Bucket)
 		return err
 	}
-	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "MARKED\tGROUP\tMESSAGE\tVERDICT\tBY\tTEXT")
 	for _, m := range marks {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(m.At).Local().Format(time.DateTime),
@@ -53,8 +54,8 @@ func (c *triageExamplesLsCmd) Run(inv *invocation) error {
 }
 
 // marksOf returns the marks of a group, "" for all, newest first.
-func marksOf(inv *invocation, shared *state.Store, group string) ([]state.Mark, error) {
-	marks, err := shared.Marks(inv.ctx)
+func marksOf(inv *cli.Invocation, shared *state.Store, group string) ([]state.Mark, error) {
+	marks, err := shared.Marks(inv.Ctx)
 	if group != "" {
 		marks = slices.DeleteFunc(marks, func(m state.Mark) bool { return m.Group != group })
 	}
@@ -101,13 +102,13 @@ func (c *triageExamplesRmCmd) group() string {
 	return *c.Group
 }
 
-func (c *triageExamplesRmCmd) Run(inv *invocation) error {
+func (c *triageExamplesRmCmd) Run(inv *cli.Invocation) error {
 	b, shared, err := openTriage(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	if err := inv.confirmable(c.Yes); err != nil {
+	if err := inv.Confirmable(c.Yes); err != nil {
 		return err
 	}
 	var chosen []state.Mark
@@ -116,20 +117,20 @@ func (c *triageExamplesRmCmd) Run(inv *invocation) error {
 			return err
 		}
 		if len(chosen) == 0 {
-			_, err := fmt.Fprintln(inv.stderr, "no marked messages")
+			_, err := fmt.Fprintln(inv.Stderr, "no marked messages")
 			return err
 		}
 	}
 	for _, id := range c.MessageIDs {
 		chosen = append(chosen, state.Mark{Group: c.group(), MessageID: id})
 	}
-	if err := inv.confirm(fmt.Sprintf("Remove %s for good?", count(len(chosen), "mark")), c.Yes); err != nil {
+	if err := inv.Confirm(fmt.Sprintf("Remove %s for good?", cli.Count(len(chosen), "mark")), c.Yes); err != nil {
 		return err
 	}
 	removed := 0
 	var failed []error
 	for _, m := range chosen {
-		found, err := shared.Unmark(inv.ctx, m.Group, m.MessageID, time.Now())
+		found, err := shared.Unmark(inv.Ctx, m.Group, m.MessageID, time.Now())
 		switch {
 		case err != nil:
 			failed = append(failed, fmt.Errorf("message %q: %w", m.MessageID, err))
@@ -138,10 +139,10 @@ func (c *triageExamplesRmCmd) Run(inv *invocation) error {
 		case found:
 			removed++
 		}
-		if inv.ctx.Err() != nil {
+		if inv.Ctx.Err() != nil {
 			break
 		}
 	}
-	_, _ = fmt.Fprintf(inv.stdout, "removed %s\n", count(removed, "mark"))
+	_, _ = fmt.Fprintf(inv.Stdout, "removed %s\n", cli.Count(removed, "mark"))
 	return errors.Join(failed...)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/payload"
 )
@@ -37,20 +38,20 @@ func (c *triageFeedbackCmd) Validate() error {
 	return nil
 }
 
-func (c *triageFeedbackCmd) Run(inv *invocation) error {
+func (c *triageFeedbackCmd) Run(inv *cli.Invocation) error {
 	b, shared, err := openTriage(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
 	said := payload.Feedback{MessageID: c.MessageID, Group: c.Group, Verdict: c.Verdict, By: c.By}
-	_, known, err := app.MarkMessage(inv.ctx, b.JS, app.Layout(inv.cfg), shared, said)
+	_, known, err := app.MarkMessage(inv.Ctx, b.JS, app.Layout(inv.Config), shared, said)
 	if err != nil {
 		return err
 	}
 	if !known {
-		_, _ = fmt.Fprintf(inv.stderr, "no decision about message %q of group %q is known\n", text.OneLine(c.MessageID, 60), text.OneLine(c.Group, 200))
+		_, _ = fmt.Fprintf(inv.Stderr, "no decision about message %q of group %q is known\n", text.OneLine(c.MessageID, 60), text.OneLine(c.Group, 200))
 	}
-	_, err = fmt.Fprintf(inv.stdout, "marked message %s of group %s: %s\n", text.OneLine(c.MessageID, 60), text.OneLine(c.Group, 200), c.Verdict)
+	_, err = fmt.Fprintf(inv.Stdout, "marked message %s of group %s: %s\n", text.OneLine(c.MessageID, 60), text.OneLine(c.Group, 200), c.Verdict)
 	return err
 }

@@ -11,12 +11,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/triage/state"
 )
 
 type triageStatsCmd struct {
-	Since since `placeholder:"D" help:"Only decisions made since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored decisions."`
+	Since cli.Since `placeholder:"D" help:"Only decisions made since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored decisions."`
 	// The default is the size of a captured gateway request with almost no
 	// history: 40 kB, at four bytes per token.
 	TurnTokens int  `default:"10000" placeholder:"N" help:"Tokens that a turn of your agent takes. Default: 10000, about the size of a short session."`
@@ -58,13 +59,13 @@ type triageStats struct {
 
 const savedFormula = "tokensSaved = skipped * turnTokens - tokens.in - tokens.out"
 
-func (c *triageStatsCmd) Run(inv *invocation) error {
+func (c *triageStatsCmd) Run(inv *cli.Invocation) error {
 	b, shared, err := openTriage(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	marks, err := shared.Marks(inv.ctx)
+	marks, err := shared.Marks(inv.Ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (c *triageStatsCmd) Run(inv *invocation) error {
 		out.Since = &c.Since.Time
 	}
 	groups := map[string]*state.Tally{}
-	err = shared.Decisions(inv.ctx, c.Since.Time, func(d state.Decision) error {
+	err = shared.Decisions(inv.Ctx, c.Since.Time, func(d state.Decision) error {
 		if groups[d.Group] == nil {
 			groups[d.Group] = &state.Tally{Group: d.Group}
 		}
@@ -93,13 +94,13 @@ func (c *triageStatsCmd) Run(inv *invocation) error {
 	out.Total.Price(c.TurnTokens)
 	slices.SortFunc(out.Groups, func(a, b state.Tally) int { return cmp.Or(b.Messages-a.Messages, strings.Compare(a.Group, b.Group)) })
 	if c.JSON {
-		return printJSON(inv, out)
+		return cli.PrintJSON(inv, out)
 	}
 	if out.Total.Messages == 0 {
-		_, err := fmt.Fprintln(inv.stderr, "no decisions")
+		_, err := fmt.Fprintln(inv.Stderr, "no decisions")
 		return err
 	}
-	return out.print(inv.stdout)
+	return out.print(inv.Stdout)
 }
 
 // print writes a table of the groups, and the totals.
@@ -124,6 +125,6 @@ missed: skipped, but marked respond; wasted: answered, but marked skip
 tokens of the gate's model: %d in and %d out, for %s
 turns avoided: %d
 tokens saved: %d skipped × %d a turn (--turn-tokens) − %d of the gate's model = %d
-`, total.Tokens.In, total.Tokens.Out, count(total.Asked, "message"), total.Avoided, total.Skipped, s.TurnTokens, total.Spent(), total.Saved)
+`, total.Tokens.In, total.Tokens.Out, cli.Count(total.Asked, "message"), total.Avoided, total.Skipped, s.TurnTokens, total.Spent(), total.Saved)
 	return err
 }

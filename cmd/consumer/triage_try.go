@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/triage"
@@ -59,14 +60,14 @@ type triedPrompt struct {
 	User   string `json:"user"`
 }
 
-func (c *triageTryCmd) Run(inv *invocation) error {
+func (c *triageTryCmd) Run(inv *cli.Invocation) error {
 	b, shared, err := openTriage(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
-	settings, err := triage.Make(app.ProgramOf(inv.cfg, o, model.NewBreakers(o)))
+	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.Quiet()}
+	settings, err := triage.Make(app.ProgramOf(inv.Config, o, model.NewBreakers(o)))
 	if err != nil {
 		return err
 	}
@@ -75,11 +76,11 @@ func (c *triageTryCmd) Run(inv *invocation) error {
 	if c.IsGroup {
 		m.IsGroup = &c.IsGroup
 	}
-	before, err := shared.Recent(inv.ctx, c.Group, now)
+	before, err := shared.Recent(inv.Ctx, c.Group, now)
 	if err != nil {
 		return err
 	}
-	marks, err := shared.Marks(inv.ctx)
+	marks, err := shared.Marks(inv.Ctx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (c *triageTryCmd) Run(inv *invocation) error {
 		settings.Local = app.TrainLocal(marks)
 	}
 
-	ctx, cancel := context.WithTimeout(inv.ctx, settings.Timeout)
+	ctx, cancel := context.WithTimeout(inv.Ctx, settings.Timeout)
 	defer cancel()
 	began := time.Now()
 	trial, failure := settings.Try(ctx, m, before, marks)
@@ -103,9 +104,9 @@ func (c *triageTryCmd) Run(inv *invocation) error {
 		out.Error = failure.Error()
 	}
 	if c.JSON {
-		err = printJSON(inv, out)
+		err = cli.PrintJSON(inv, out)
 	} else {
-		err = out.print(inv.stdout, settings)
+		err = out.print(inv.Stdout, settings)
 	}
 	if failure != nil {
 		return errors.Join(err, fmt.Errorf("the model did not decide: %w", failure))
@@ -125,7 +126,7 @@ func (out *tried) print(to io.Writer, s *triage.Settings) error {
 		_, _ = fmt.Fprintf(w, "answer\t%q\n", text.OneLine(out.Answer, 200))
 		_, _ = fmt.Fprintf(w, "tokens\t%d in, %d out\n", out.Tokens.In, out.Tokens.Out)
 	}
-	_, _ = fmt.Fprintf(w, "known\t%s of the group, %s\n", count(out.Recent, "recent message"), count(out.Marks, "marked message"))
+	_, _ = fmt.Fprintf(w, "known\t%s of the group, %s\n", cli.Count(out.Recent, "recent message"), cli.Count(out.Marks, "marked message"))
 	_, _ = fmt.Fprintf(w, "took\t%.3f ms\n", out.ElapsedMs)
 	if err := w.Flush(); err != nil || out.Prompt == nil {
 		return err
@@ -150,7 +151,7 @@ func (out *tried) because(s *triage.Settings) string {
 	case triage.Keyword:
 		return "it contains one of bypassKeywords"
 	case triage.Quiet:
-		return fmt.Sprintf("fewer than %s of people in %s before it", count(s.Quiet.Messages, "message"), s.Quiet.Per)
+		return fmt.Sprintf("fewer than %s of people in %s before it", cli.Count(s.Quiet.Messages, "message"), s.Quiet.Per)
 	case triage.ByLocal:
 		return "the trained gate is sure"
 	case triage.ByModel:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"intenthint/cmd/consumer/cli"
 )
 
 // version is the semantic version, as shown by the NATS service framework.
@@ -11,8 +13,8 @@ const version = "0.1.0"
 
 type versionCmd struct{}
 
-func (versionCmd) Run(inv *invocation) error {
-	_, err := fmt.Fprintln(inv.stdout, about())
+func (versionCmd) Run(inv *cli.Invocation) error {
+	_, err := fmt.Fprintln(inv.Stdout, about())
 	return err
 }
 

@@ -1,10 +1,11 @@
-package main
+package workbench
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/improve/expand"
 	"intenthint/record"
 )
@@ -14,7 +15,7 @@ func (e *expansion) line() string {
 	if e.Error != "" {
 		return e.Intent + ": failed: " + strings.ReplaceAll(e.Error, "\n", "; ")
 	}
-	line := fmt.Sprintf("%s: %s from %s", e.Intent, count(len(e.Added), "example"), e.Model)
+	line := fmt.Sprintf("%s: %s from %s", e.Intent, cli.Count(len(e.Added), "example"), e.Model)
 	if len(e.Dropped) == 0 {
 		return line
 	}
@@ -54,7 +55,7 @@ func why(reason expand.Reason, of string) string {
 }
 
 // printSummary lists the dropped suggestions with their reasons, and the totals.
-func (out *expanded) printSummary(w io.Writer) {
+func (out *Expanded) printSummary(w io.Writer) {
 	added, dropped, failed := 0, 0, 0
 	for _, e := range out.Intents {
 		added += len(e.Added)
@@ -66,9 +67,9 @@ func (out *expanded) printSummary(w io.Writer) {
 			_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", e.Intent, d.Text, why(d.Reason, d.Of))
 		}
 	}
-	_, _ = fmt.Fprintf(w, "%s for %s, %d dropped", count(added, "new example"), count(len(out.Intents)-failed, "intent"), dropped)
+	_, _ = fmt.Fprintf(w, "%s for %s, %d dropped", cli.Count(added, "new example"), cli.Count(len(out.Intents)-failed, "intent"), dropped)
 	if failed > 0 {
-		_, _ = fmt.Fprintf(w, ", %s failed", count(failed, "intent"))
+		_, _ = fmt.Fprintf(w, ", %s failed", cli.Count(failed, "intent"))
 	}
 	_, _ = fmt.Fprintf(w, "; %d tokens in, %d out\n", out.Tokens.Input, out.Tokens.Output)
 }

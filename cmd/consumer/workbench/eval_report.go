@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ const (
 
 // evalText prints an evaluation for people.
 type evalText struct {
-	*evaluation
+	*Evaluation
 	data, dir     string // the file and the directory, as the user named them
 	minConfidence float64
 }

@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"bytes"
@@ -11,12 +11,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/improve/expand"
 	"intenthint/intents"
 	"intenthint/internal/text"
 )
 
-type importCmd struct {
+// Import is `consumer intents import`.
+type Import struct {
 	Dir       string `arg:"" type:"path" help:"The directory of intent files to import, for example the original plugin's."`
 	Overwrite bool   `help:"Replace files of the same name that differ. Without it they are kept."`
 	Yes       bool   `short:"y" help:"Copy without asking."`
@@ -25,14 +27,14 @@ type importCmd struct {
 }
 
 // Help is the longer text of `consumer intents import --help`.
-func (importCmd) Help() string {
+func (Import) Help() string {
 	return `Shows for each *.md file of the directory its id, name, examples and warnings, and its state: new, same (already there), overwrite, differs (a file of that name has other content, and is kept), taken (another file has the id), or unusable, with the reason. A file of examples (NAME.examples.txt) goes with its *.md file. After confirmation it copies the new files to HINT_INTENTS_DIR, and with --overwrite also those that differ. A running consumer loads them at once. Faults go to standard error, as from "consumer intents lint".
 
 Exit code 1: a file was left out, or copying was not confirmed. Files that already exist do not count.`
 }
 
 // Validate is called by kong.
-func (c *importCmd) Validate() error {
+func (c *Import) Validate() error {
 	switch {
 	case c.Yes && c.DryRun:
 		return errors.New("--yes and --dry-run cannot be used together")
@@ -44,7 +46,7 @@ func (c *importCmd) Validate() error {
 
 // States of an imported file.
 const (
-	importNew       = "new"
+	ImportNew       = "new"
 	importSame      = "same"
 	importOverwrite = "overwrite"
 	importDiffers   = "differs"
@@ -52,8 +54,8 @@ const (
 	importUnusable  = "unusable"
 )
 
-// imported is one intent file of an import, with its file of examples.
-type imported struct {
+// Imported is one intent file of an import, with its file of examples.
+type Imported struct {
 	File     string   `json:"file"`
 	ID       string   `json:"id,omitempty"`
 	Name     string   `json:"name,omitempty"`
@@ -75,19 +77,20 @@ type importedPart struct {
 }
 
 // leftOut reports whether the file is not in the target afterwards.
-func (f imported) leftOut() bool {
+func (f Imported) leftOut() bool {
 	return f.State == importDiffers || f.State == importTaken || f.State == importUnusable
 }
 
-// importing is what --json prints.
-type importing struct {
+// Importing is what --json prints.
+type Importing struct {
 	Dir    string     `json:"dir"`
 	Into   string     `json:"into,omitempty"` // "" without HINT_INTENTS_DIR
-	Files  []imported `json:"files"`
+	Files  []Imported `json:"files"`
 	Copied []string   `json:"copied"`
 }
 
-func (c *importCmd) Run(inv *invocation) error {
+// Run is called by kong.
+func (c *Import) Run(inv *cli.Invocation) error {
 	out, err := c.plan(inv)
 	if err != nil {
 		return err
@@ -99,20 +102,20 @@ func (c *importCmd) Run(inv *invocation) error {
 	}
 	undone := c.copy(inv, &out)
 	if c.JSON {
-		if err := printJSON(inv, out); err != nil {
+		if err := cli.PrintJSON(inv, out); err != nil {
 			return err
 		}
 	}
-	if undone == nil && slices.ContainsFunc(out.Files, imported.leftOut) {
-		undone = errSaid
+	if undone == nil && slices.ContainsFunc(out.Files, Imported.leftOut) {
+		undone = cli.ErrReported
 	}
 	return undone
 }
 
 // plan determines the state of each file.
-func (c *importCmd) plan(inv *invocation) (importing, error) {
-	out := importing{Dir: c.Dir, Into: inv.cfg.IntentsDir, Files: []imported{}, Copied: []string{}}
-	source, err := intentsFS(c.Dir)
+func (c *Import) plan(inv *cli.Invocation) (Importing, error) {
+	out := Importing{Dir: c.Dir, Into: inv.Config.IntentsDir, Files: []Imported{}, Copied: []string{}}
+	source, err := IntentsFS(c.Dir)
 	if err != nil {
 		return out, err
 	}
@@ -131,11 +134,11 @@ func (c *importCmd) plan(inv *invocation) (importing, error) {
 	if len(out.Files) == 0 {
 		return out, fmt.Errorf("no intent files (*.md) in %s", c.Dir)
 	}
-	slices.SortFunc(out.Files, func(a, b imported) int { return cmp.Compare(a.File, b.File) })
+	slices.SortFunc(out.Files, func(a, b Imported) int { return cmp.Compare(a.File, b.File) })
 	if out.Into == "" {
 		return out, nil
 	}
-	target, err := intentsFS(out.Into)
+	target, err := IntentsFS(out.Into)
 	if err != nil {
 		return out, err
 	}
@@ -152,11 +155,11 @@ func (c *importCmd) plan(inv *invocation) (importing, error) {
 }
 
 // usable returns a file that can be loaded.
-func usable(source fs.FS, file intents.File) (imported, error) {
+func usable(source fs.FS, file intents.File) (Imported, error) {
 	in := file.Intent
-	f := imported{
+	f := Imported{
 		File: file.Name, ID: in.ID, Name: in.Name, Enabled: file.Enabled, Examples: len(in.Examples), Keywords: len(in.Fastpath.Keywords),
-		Skills: []string{}, State: importNew, Warnings: []string{},
+		Skills: []string{}, State: ImportNew, Warnings: []string{},
 	}
 	for _, m := range intents.SkillMentions(in.Prompt) {
 		if m.Name != "" && !slices.Contains(f.Skills, m.Name) {
@@ -178,14 +181,14 @@ func usable(source fs.FS, file intents.File) (imported, error) {
 
 // blame adds the faults to their files, and adds the files that are unusable
 // because of them. Faults of a file of examples belong to its intent file.
-func (out *importing) blame(inv *invocation, faults []intents.Fault) {
+func (out *Importing) blame(inv *cli.Invocation, faults []intents.Fault) {
 	for _, fault := range faults {
-		i := slices.IndexFunc(out.Files, func(f imported) bool {
+		i := slices.IndexFunc(out.Files, func(f Imported) bool {
 			return f.File == fault.File || intents.ExamplesName(f.File) == fault.File
 		})
 		if i < 0 {
 			i = len(out.Files)
-			out.Files = append(out.Files, imported{File: fault.File, Skills: []string{}, State: importUnusable, Warnings: []string{}})
+			out.Files = append(out.Files, Imported{File: fault.File, Skills: []string{}, State: importUnusable, Warnings: []string{}})
 		}
 		f, line := &out.Files[i], fmt.Sprintf("line %d: %s", fault.Line, fault.Reason)
 		if f.File != fault.File {
@@ -201,12 +204,12 @@ func (out *importing) blame(inv *invocation, faults []intents.Fault) {
 			f.Warnings = append(f.Warnings, line)
 		}
 		fault.File = filepath.Join(out.Dir, fault.File)
-		_, _ = fmt.Fprintln(inv.stderr, fault)
+		_, _ = fmt.Fprintln(inv.Stderr, fault)
 	}
 }
 
 // compare compares a usable intent with the files that it would replace.
-func (f *imported) compare(target fs.FS, present []intents.File, overwrite bool) error {
+func (f *Imported) compare(target fs.FS, present []intents.File, overwrite bool) error {
 	if f.State == importUnusable {
 		return nil
 	}
@@ -245,8 +248,8 @@ func (f *imported) compare(target fs.FS, present []intents.File, overwrite bool)
 	return nil
 }
 
-func (out importing) print(inv *invocation) error {
-	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+func (out Importing) print(inv *cli.Invocation) error {
+	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "FILE\tID\tNAME\tEXAMPLES\tWARNINGS\tSTATE\tREASON")
 	for _, f := range out.Files {
 		state := f.State
@@ -260,11 +263,11 @@ func (out importing) print(inv *invocation) error {
 }
 
 // copy asks for confirmation and copies the files.
-func (c *importCmd) copy(inv *invocation, out *importing) error {
+func (c *Import) copy(inv *cli.Invocation, out *Importing) error {
 	var parts []importedPart
 	fresh, replaced := 0, 0
 	for _, f := range out.Files {
-		if f.State != importNew && f.State != importOverwrite {
+		if f.State != ImportNew && f.State != importOverwrite {
 			continue
 		}
 		for _, part := range f.parts {
@@ -283,19 +286,19 @@ func (c *importCmd) copy(inv *invocation, out *importing) error {
 	case c.DryRun:
 		return nil
 	case out.Into == "":
-		return usageError("nothing was copied: set HINT_INTENTS_DIR to the directory that the files should be copied to, or add --dry-run")
+		return cli.UsageError("nothing was copied: set HINT_INTENTS_DIR to the directory that the files should be copied to, or add --dry-run")
 	case fresh+replaced == 0:
-		_, _ = fmt.Fprintln(inv.stderr, "nothing to copy")
+		_, _ = fmt.Fprintln(inv.Stderr, "nothing to copy")
 		return nil
 	}
-	question := fmt.Sprintf("Copy %s to %s?", count(fresh, "file"), out.Into)
+	question := fmt.Sprintf("Copy %s to %s?", cli.Count(fresh, "file"), out.Into)
 	if replaced > 0 {
-		question = fmt.Sprintf("Copy %s to %s, and overwrite %s there?", count(fresh, "file"), out.Into, count(replaced, "file"))
+		question = fmt.Sprintf("Copy %s to %s, and overwrite %s there?", cli.Count(fresh, "file"), out.Into, cli.Count(replaced, "file"))
 	}
-	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {
+	if err := inv.Confirm(question, c.Yes); err != nil && inv.Ctx.Err() == nil {
 		return err
 	}
-	if inv.ctx.Err() != nil {
+	if inv.Ctx.Err() != nil {
 		return errInterrupted
 	}
 	var errs []error
@@ -307,7 +310,7 @@ func (c *importCmd) copy(inv *invocation, out *importing) error {
 		}
 		out.Copied = append(out.Copied, path)
 	}
-	_, _ = fmt.Fprintf(inv.stderr, "%s copied to %s\n", count(len(out.Copied), "file"), out.Into)
+	_, _ = fmt.Fprintf(inv.Stderr, "%s copied to %s\n", cli.Count(len(out.Copied), "file"), out.Into)
 	return errors.Join(errs...)
 }
 

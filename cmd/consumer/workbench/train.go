@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"intenthint/app"
 	"intenthint/classify"
 	"intenthint/classify/local"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/intents"
 )
 
@@ -21,21 +22,21 @@ type trained struct {
 
 // train makes the configured classifier. If the embedding model fails, train
 // prints that, and the local classifier answers alone.
-func (inv *invocation) train(catalog *intents.Catalog) (trained, error) {
+func train(inv *cli.Invocation, catalog *intents.Catalog) (trained, error) {
 	t := trained{local: local.Trained(catalog)}
-	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
-	bar := newProgress(inv.stderr)
+	o := app.Observer{Metrics: app.NewMetrics(inv.Version), Log: inv.Quiet()}
+	bar := cli.NewProgress(inv.Stderr)
 	began := time.Now()
 	var err error
-	t.embedding, err = app.MakeTier(inv.ctx, inv.cfg, catalog, t.local, o, bar.show)
-	bar.clear()
+	t.embedding, err = app.MakeTier(inv.Ctx, inv.Config, catalog, t.local, o, bar.Show)
+	bar.Clear()
 	if t.embedding != nil {
 		t.embedMs = ms(time.Since(began))
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(inv.stderr, "embedding model unavailable, the local classifier answers alone: %v\n", err)
+		_, _ = fmt.Fprintf(inv.Stderr, "embedding model unavailable, the local classifier answers alone: %v\n", err)
 	}
-	t.Classifier, err = app.NewClassifier(inv.cfg, t.local, t.embedding, o, nil)
+	t.Classifier, err = app.NewClassifier(inv.Config, t.local, t.embedding, o, nil)
 	return t, err
 }
 

@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"fmt"
@@ -8,24 +8,25 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/record"
 )
 
-func (c *statsCmd) printEffect(inv *invocation, out record.EffectReport) error {
+func (c *Stats) printEffect(inv *cli.Invocation, out record.EffectReport) error {
 	if c.JSON {
-		return printJSON(inv, out)
+		return cli.PrintJSON(inv, out)
 	}
-	return writeEffect(inv.stdout, &out)
+	return writeEffect(inv.Stdout, &out)
 }
 
 // writeEffect writes the effect of hints, in total and per intent.
 func writeEffect(to io.Writer, out *record.EffectReport) error {
 	all := &out.Total
 	_, err := fmt.Fprintf(to, "with hints: %s, %s; held out: %s, %s\nleft out: %s that changed sides, %d from a time without a holdout (HINT_HOLDOUT)\n",
-		count(all.Hinted.Sessions, "session"), count(all.Hinted.Turns, "turn"),
-		count(all.HeldOut.Sessions, "session"), count(all.HeldOut.Turns, "turn"),
-		count(out.Mixed, "session"), out.Outside)
+		cli.Count(all.Hinted.Sessions, "session"), cli.Count(all.Hinted.Turns, "turn"),
+		cli.Count(all.HeldOut.Sessions, "session"), cli.Count(all.HeldOut.Turns, "turn"),
+		cli.Count(out.Mixed, "session"), out.Outside)
 	if err != nil || all.Hinted.Sessions+all.HeldOut.Sessions == 0 {
 		return err
 	}

@@ -1,10 +1,11 @@
-package main
+package workbench
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/record"
 )
@@ -28,7 +29,7 @@ var unfitBecause = []struct {
 }
 
 // additions returns the results as changes of files.
-func (out *proposal) additions() []addition {
+func (out *Proposal) additions() []addition {
 	all := make([]addition, len(out.Intents))
 	for i, e := range out.Intents {
 		all[i] = e.addition
@@ -38,13 +39,13 @@ func (out *proposal) additions() []addition {
 
 // printSummary prints what was found and dropped, and the effect of the
 // examples.
-func (out *proposal) printSummary(w io.Writer) {
+func (out *Proposal) printSummary(w io.Writer) {
 	for _, d := range out.Dropped {
 		_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", text.OneLine(d.Intent, 60), d.Text, why(d.Reason, d.Of))
 	}
 	for _, u := range unfitBecause {
 		if n := out.Unfit[u.reason]; n > 0 {
-			_, _ = fmt.Fprintf(w, "left out: %s %s\n", count(n, "turn"), u.why)
+			_, _ = fmt.Fprintf(w, "left out: %s %s\n", cli.Count(n, "turn"), u.why)
 		}
 	}
 	added, failed := 0, 0
@@ -56,7 +57,7 @@ func (out *proposal) printSummary(w io.Writer) {
 		}
 	}
 	_, _ = fmt.Fprintf(w, "%s for %s from %s, %d dropped\n",
-		count(added, "new example"), count(len(out.Intents)-failed, "intent"), count(out.Turns, "turn"), len(out.Dropped))
+		cli.Count(added, "new example"), cli.Count(len(out.Intents)-failed, "intent"), cli.Count(out.Turns, "turn"), len(out.Dropped))
 	if added == 0 {
 		return
 	}
@@ -67,7 +68,7 @@ func (out *proposal) printSummary(w io.Writer) {
 // turns that would be answered differently.
 func printEffects(w io.Writer, before, after leftOut, changed []record.Difference, turns int) {
 	_, _ = fmt.Fprintf(w, "recognised when left out: %s before, %s after\n", before, after)
-	_, _ = fmt.Fprintf(w, "%s of %d would be answered differently by the local classifier\n", count(len(changed), "recorded turn"), turns)
+	_, _ = fmt.Fprintf(w, "%s of %d would be answered differently by the local classifier\n", cli.Count(len(changed), "recorded turn"), turns)
 	for _, d := range changed[:min(len(changed), shownLearnt)] {
 		_, _ = fmt.Fprintf(w, "  %s  %s → %s%s  “%s”\n", text.OneLine(d.RunID, 44), d.From, d.To, judged(&d), text.OneLine(d.Text, shownLearntText))
 	}
@@ -79,10 +80,10 @@ func printEffects(w io.Writer, before, after leftOut, changed []record.Differenc
 // String returns the accuracy in words.
 func (l leftOut) String() string {
 	if l.outside == 0 {
-		return fmt.Sprintf("%s of %s", percent(l.Accuracy, l.Examples), count(l.Examples, "example"))
+		return fmt.Sprintf("%s of %s", percent(l.Accuracy, l.Examples), cli.Count(l.Examples, "example"))
 	}
 	return fmt.Sprintf("%s of %s (%s of %d that fit no intent)",
-		percent(l.Accuracy, l.Examples-l.outside), count(l.Examples-l.outside, "example"), percent(l.OutOfScope, l.outside), l.outside)
+		percent(l.Accuracy, l.Examples-l.outside), cli.Count(l.Examples-l.outside, "example"), percent(l.OutOfScope, l.outside), l.outside)
 }
 
 // judged returns people's feedback on a changed turn.

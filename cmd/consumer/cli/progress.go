@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// progress is a bar on a terminal. Without a terminal it shows nothing.
-type progress struct {
+// Progress is a bar on a terminal. Without a terminal it shows nothing.
+type Progress struct {
 	out   io.Writer // nil without a terminal
-	label string    // shown after the bar
+	Label string    // shown after the bar
 	next  time.Time
 }
 
@@ -19,24 +19,27 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-func newProgress(out io.Writer) *progress {
-	if !isTerminal(out) {
+// NewProgress returns a bar that is drawn on out.
+func NewProgress(out io.Writer) *Progress {
+	if !IsTerminal(out) {
 		out = nil
 	}
-	return &progress{out: out}
+	return &Progress{out: out}
 }
 
-func (p *progress) show(done, total int) {
+// Show draws the bar, at most every [progressEvery].
+func (p *Progress) Show(done, total int) {
 	if p.out == nil {
 		return
 	}
 	if now := time.Now(); now.After(p.next) {
 		p.next = now.Add(progressEvery)
-		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, total), " ", p.label, "\x1b[K")
+		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, total), " ", p.Label, "\x1b[K")
 	}
 }
 
-func (p *progress) clear() {
+// Clear removes the bar.
+func (p *Progress) Clear() {
 	if p.out != nil {
 		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
 		p.next = time.Time{}

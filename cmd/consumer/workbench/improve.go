@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"intenthint/app"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/improve/expand"
 	"intenthint/improve/propose"
 	"intenthint/intents"
@@ -17,8 +18,9 @@ import (
 	"intenthint/store"
 )
 
-type improveCmd struct {
-	Since   since         `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored turns."`
+// Improve is `consumer improve`.
+type Improve struct {
+	Since   cli.Since     `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored turns."`
 	Limit   int           `default:"20" placeholder:"N" help:"Show the first N findings, and propose edits only for these. Default: 20."`
 	Turns   int           `default:"3" placeholder:"N" help:"Show the newest N turns of each. Default: 3."`
 	JSON    bool          `name:"json" help:"Print one JSON object, with all findings and all their turns."`
@@ -28,7 +30,7 @@ type improveCmd struct {
 }
 
 // Validate is called by kong.
-func (c *improveCmd) Validate() error {
+func (c *Improve) Validate() error {
 	switch {
 	case c.Yes && !c.Propose:
 		return errors.New("--yes is for --propose: nothing else asks a model")
@@ -39,7 +41,7 @@ func (c *improveCmd) Validate() error {
 }
 
 // Help is the longer text of `consumer improve --help`.
-func (improveCmd) Help() string {
+func (Improve) Help() string {
 	return `Shows where edits of the intents may improve hints, from the recorded turns alone; the finding with the most turns comes first. Without --propose it asks no model. It never changes anything.
 
 corrected: somebody marked the hint wrong (consumer feedback), or the next message corrects the agent ("no, I meant …", in eleven languages). Shows the intent that would have been right, if somebody named it.
@@ -60,8 +62,8 @@ var advice = map[string]string{
 	record.FoundUnused:      "check whether its triggers and examples match what users write, or disable it",
 }
 
-// improvements is what --json prints.
-type improvements struct {
+// Improvements is what --json prints.
+type Improvements struct {
 	// Since is the earliest beginning of the turns; nil without a limit.
 	Since    *time.Time       `json:"since,omitempty"`
 	Turns    int              `json:"turns"`
@@ -69,14 +71,15 @@ type improvements struct {
 	*Asked                    // nil without --propose
 }
 
-func (c *improveCmd) Run(inv *invocation) error {
-	source, err := inv.source(inv.cfg.IntentsDir)
+// Run is called by kong.
+func (c *Improve) Run(inv *cli.Invocation) error {
+	source, err := openSource(inv, inv.Config.IntentsDir)
 	if err != nil {
 		return err
 	}
 	var models *expand.Models
 	if c.Propose {
-		if models, err = inv.models(c.Timeout, "edits"); err != nil {
+		if models, err = newModels(inv, c.Timeout, "edits"); err != nil {
 			return err
 		}
 	}
@@ -85,13 +88,13 @@ func (c *improveCmd) Run(inv *invocation) error {
 		return err
 	}
 	if len(out.Findings) == 0 && !c.JSON {
-		_, err := fmt.Fprintf(inv.stderr, "nothing found in %s of %s\n", count(out.Turns, "turn"), app.StoreName(inv.cfg))
+		_, err := fmt.Fprintf(inv.Stderr, "nothing found in %s of %s\n", cli.Count(out.Turns, "turn"), app.StoreName(inv.Config))
 		return err
 	}
 	shown := out.Findings[:min(len(out.Findings), max(c.Limit, 0))]
 	var undone error
 	if c.Propose {
-		p := proposer{source: source, models: models, turns: turns, report: &Asked{Proposals: []proposedEdit{}}}
+		p := proposer{source: source, models: models, turns: turns, report: &Asked{Proposals: []ProposedEdit{}}}
 		if err := p.afford(inv, shown, c.Yes); err != nil {
 			return err
 		}
@@ -101,15 +104,15 @@ func (c *improveCmd) Run(inv *invocation) error {
 		out.Asked, undone = p.report, p.run(inv, shown)
 	}
 	if c.JSON {
-		return errors.Join(printJSON(inv, out), undone)
+		return errors.Join(cli.PrintJSON(inv, out), undone)
 	}
-	return errors.Join(c.print(inv.stdout, &out, shown), undone)
+	return errors.Join(c.print(inv.Stdout, &out, shown), undone)
 }
 
 // find reads the record. If edits are proposed it also returns the turns,
 // oldest first.
-func (c *improveCmd) find(inv *invocation, catalog *intents.Catalog) (out improvements, turns []record.Turn, err error) {
-	found := record.NewImprovements(inv.cfg.Classifier.MinConfidence)
+func (c *Improve) find(inv *cli.Invocation, catalog *intents.Catalog) (out Improvements, turns []record.Turn, err error) {
+	found := record.NewImprovements(inv.Config.Classifier.MinConfidence)
 	add := func(s store.Summary, turn *store.Turn) {
 		found.Add(s, turn)
 		out.Turns++
@@ -129,11 +132,11 @@ func (c *improveCmd) find(inv *invocation, catalog *intents.Catalog) (out improv
 	if !c.Since.IsZero() {
 		out.Since = &c.Since.Time
 	}
-	out.Findings = orEmpty(found.Findings(catalog.Enabled()))
+	out.Findings = cli.OrEmpty(found.Findings(catalog.Enabled()))
 	return out, turns, nil
 }
 
-func (c *improveCmd) print(to io.Writer, out *improvements, shown []record.Finding) error {
+func (c *Improve) print(to io.Writer, out *Improvements, shown []record.Finding) error {
 	said := map[string]bool{}
 	for i := range shown {
 		if err := c.printFinding(to, &shown[i]); err != nil {
@@ -145,26 +148,26 @@ func (c *improveCmd) print(to io.Writer, out *improvements, shown []record.Findi
 		said[shown[i].Kind] = true
 	}
 	if more := len(out.Findings) - len(shown); more > 0 {
-		_, _ = fmt.Fprintf(to, "… and %s more (--limit)\n\n", count(more, "finding"))
+		_, _ = fmt.Fprintf(to, "… and %s more (--limit)\n\n", cli.Count(more, "finding"))
 	}
 	for _, kind := range []string{record.FoundCorrected, record.FoundUnsure, record.FoundFailedTools, record.FoundUnused} {
 		if said[kind] {
 			_, _ = fmt.Fprintf(to, "%s: %s\n", kind, advice[kind])
 		}
 	}
-	_, err := fmt.Fprintf(to, "%s in %s\n", count(len(out.Findings), "finding"), count(out.Turns, "turn"))
+	_, err := fmt.Fprintf(to, "%s in %s\n", cli.Count(len(out.Findings), "finding"), cli.Count(out.Turns, "turn"))
 	if p := out.Asked; p != nil {
-		_, err = fmt.Fprintf(to, "%s of a model, %d tokens in, %d out; nothing was written\n", count(p.Calls, "call"), p.Tokens.Input, p.Tokens.Output)
+		_, err = fmt.Fprintf(to, "%s of a model, %d tokens in, %d out; nothing was written\n", cli.Count(p.Calls, "call"), p.Tokens.Input, p.Tokens.Output)
 	}
 	return err
 }
 
-func (c *improveCmd) printFinding(to io.Writer, f *record.Finding) error {
+func (c *Improve) printFinding(to io.Writer, f *record.Finding) error {
 	what := text.OneLine(f.Intent, 60)
 	if f.Right != "" {
 		what += " → " + text.OneLine(f.Right, 60)
 	}
-	_, _ = fmt.Fprintf(to, "%s  %s  %s\n", f.Kind, count(len(f.Turns), "turn"), what)
+	_, _ = fmt.Fprintf(to, "%s  %s  %s\n", f.Kind, cli.Count(len(f.Turns), "turn"), what)
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	for _, t := range f.Turns[:min(len(f.Turns), max(c.Turns, 0))] {
 		_, _ = fmt.Fprintf(w, "    %s\t%s\t%s\t%s", time.UnixMilli(t.TS).Local().Format(time.DateTime), text.OneLine(t.Session, 44), text.OneLine(t.RunID, 44), text.OneLine(t.Text, 60))

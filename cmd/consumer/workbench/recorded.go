@@ -1,32 +1,33 @@
-package main
+package workbench
 
 import (
 	"slices"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/record"
 	"intenthint/store"
 )
 
 // eachTurn calls yield with every recorded turn, and shows its progress.
-func eachTurn(inv *invocation, yield func(store.Summary, *store.Turn)) error {
-	sessions, closeStore, err := sessionsOf(inv)
+func eachTurn(inv *cli.Invocation, yield func(store.Summary, *store.Turn)) error {
+	sessions, closeStore, err := cli.SessionsOf(inv)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
-	bar := newProgress(inv.stderr)
-	bar.label = "sessions"
-	defer bar.clear()
-	return record.All(inv.ctx, sessions, bar.show, yield)
+	bar := cli.NewProgress(inv.Stderr)
+	bar.Label = "sessions"
+	defer bar.Clear()
+	return record.All(inv.Ctx, sessions, bar.Show, yield)
 }
 
 // turnsToClassify returns the recorded turns that a filter selects, oldest first,
 // with all that their classifier was given. It calls yield, which may be nil, with
 // each of them, in another order.
-func turnsToClassify(inv *invocation, filter record.Filter, yield func(store.Summary, *store.Turn)) ([]record.Turn, error) {
+func turnsToClassify(inv *cli.Invocation, filter record.Filter, yield func(store.Summary, *store.Turn)) ([]record.Turn, error) {
 	var turns []record.Turn
 	err := eachTurn(inv, func(s store.Summary, turn *store.Turn) {
-		t := record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence)
+		t := record.NewTurn(s, turn, inv.Config.Classifier.MinConfidence)
 		switch {
 		case !filter.Selects(&t):
 			t.History = nil // others may have been given its message, nothing else of it

@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -13,11 +13,13 @@ import (
 	"intenthint/classify"
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/intents"
 	"intenthint/payload"
 )
 
-type evalCmd struct {
+// Eval is `consumer eval`.
+type Eval struct {
 	Intents     string `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
 	Data        string `required:"" placeholder:"FILE" help:"The labelled messages: JSON lines of text and intent; - for standard input."`
 	JSON        bool   `name:"json" help:"Print one JSON object."`
@@ -29,7 +31,7 @@ type evalCmd struct {
 }
 
 // Help is the longer text of `consumer eval --help`.
-func (evalCmd) Help() string {
+func (Eval) Help() string {
 	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Optional fields are "intents", a list of all right ids, and "history", the conversation before the message: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first; messages with "content", as a gateway sends them, do as well. The classifier sees the part of it that HINT_QUERY_MODE and HINT_CONTEXT_WINDOW allow. Lines from consumer sessions turns may also have "earlier", in the same form: the user's last recorded messages. Only the local classifier uses them, and only if the history has no message of the user.
 
 "accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0. These figures do not apply HINT_MIN_CONFIDENCE; "hinted" (the share of messages that get a hint), "hintPrecision" (of these, the share that is right) and "oosHinted" (the share of OTHER lines that get a hint) do. As in the running system, an OTHER with enough confidence is a hint too; --thresholds also shows the share of OTHER lines whose hint names an intent.
@@ -40,7 +42,7 @@ Exit code 1: the data or the intents could not be read (file:line: message for e
 }
 
 // Validate is called by kong.
-func (c *evalCmd) Validate() error {
+func (c *Eval) Validate() error {
 	switch {
 	case c.Predictions == "-" && c.JSON:
 		return errors.New("--predictions - and --json cannot be used together: both print to standard output")
@@ -60,8 +62,8 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(first, second)
 }
 
-// evaluation is what --json prints.
-type evaluation struct {
+// Evaluation is what --json prints.
+type Evaluation struct {
 	evaluate.Metrics
 	evaluate.Hints
 	// LoadMs is the time to read the intents and to train on their words, after
@@ -72,12 +74,12 @@ type evaluation struct {
 	// The other fields are set by the flags of their names.
 	Confusion  []evaluate.Confusion `json:"confusion,omitzero"`
 	Thresholds []evaluate.Threshold `json:"thresholds,omitzero"`
-	Wrong      []prediction         `json:"wrong,omitzero"`
+	Wrong      []Prediction         `json:"wrong,omitzero"`
 	Against    *comparison          `json:"against,omitempty"`
 }
 
-// prediction is one message and its answer.
-type prediction struct {
+// Prediction is one message and its answer.
+type Prediction struct {
 	Line    int            `json:"line"`
 	Text    string         `json:"text"`
 	Intent  string         `json:"intent"`
@@ -128,20 +130,21 @@ const (
 	shownNames      = 20 // names that are in the data but not in the catalogue
 )
 
-func (c *evalCmd) Run(inv *invocation) error {
+// Run is called by kong.
+func (c *Eval) Run(inv *cli.Invocation) error {
 	lines, err := c.read(inv)
 	if err != nil {
 		return err
 	}
 	for _, r := range first(evaluate.ForeignRoles(lines)) {
-		_, _ = fmt.Fprintf(inv.stderr, "%s:%d: no classifier sees turns of role %q (%s)\n", c.Data, r.First, r.Name, count(r.N, "turn"))
+		_, _ = fmt.Fprintf(inv.Stderr, "%s:%d: no classifier sees turns of role %q (%s)\n", c.Data, r.First, r.Name, cli.Count(r.N, "turn"))
 	}
-	dir := cmp.Or(c.Intents, inv.cfg.IntentsDir)
-	report := inv.stdout
+	dir := cmp.Or(c.Intents, inv.Config.IntentsDir)
+	report := inv.Stdout
 	run := evalRun{inv: inv, data: c.Data, lines: lines}
 	if c.Predictions == "-" {
-		report = inv.stderr
-		run.predictions = inv.stdout
+		report = inv.Stderr
+		run.predictions = inv.Stdout
 	}
 	// Both directories are read before any model calls cost money.
 	subject, err := run.load(dir, "")
@@ -172,8 +175,8 @@ func (c *evalCmd) Run(inv *invocation) error {
 		}
 	}
 
-	minConfidence := inv.cfg.Classifier.MinConfidence
-	out := evaluation{
+	minConfidence := inv.Config.Classifier.MinConfidence
+	out := Evaluation{
 		Metrics: evaluate.Measure(outcomes), Hints: evaluate.HintsAt(outcomes, minConfidence).Hints, LoadMs: subject.loadMs, EmbedMs: subject.classifier.embedMs,
 	}
 	if c.Confusion {
@@ -196,21 +199,21 @@ func (c *evalCmd) Run(inv *invocation) error {
 		out.Against.Intents, out.Against.LoadMs, out.Against.EmbedMs = c.Against, other.loadMs, other.classifier.embedMs
 	}
 	if c.JSON {
-		return printJSON(inv, out)
+		return cli.PrintJSON(inv, out)
 	}
-	text := evalText{evaluation: &out, data: c.Data, dir: cmp.Or(dir, "the built-in definitions"), minConfidence: minConfidence}
+	text := evalText{Evaluation: &out, data: c.Data, dir: cmp.Or(dir, "the built-in definitions"), minConfidence: minConfidence}
 	return text.print(report, evaluate.ByIntent(outcomes), evaluate.HintsAt(outcomes, minConfidence))
 }
 
 // read returns the labelled messages. Bad lines are printed.
-func (c *evalCmd) read(inv *invocation) ([]evaluate.Line, error) {
+func (c *Eval) read(inv *cli.Invocation) ([]evaluate.Line, error) {
 	var (
 		data []byte
 		err  error
 	)
 	if c.Data == "-" {
 		c.Data = "stdin"
-		data, err = io.ReadAll(inv.stdin)
+		data, err = io.ReadAll(inv.Stdin)
 	} else {
 		data, err = os.ReadFile(c.Data)
 	}
@@ -219,15 +222,15 @@ func (c *evalCmd) read(inv *invocation) ([]evaluate.Line, error) {
 	}
 	lines, err := evaluate.Parse(c.Data, data)
 	if _, bad := errors.AsType[*evaluate.LineError](err); bad {
-		_, _ = fmt.Fprintln(inv.stderr, err)
-		return nil, errSaid
+		_, _ = fmt.Fprintln(inv.Stderr, err)
+		return nil, cli.ErrReported
 	}
 	return lines, err
 }
 
 // evalRun is the state that the measured directories share.
 type evalRun struct {
-	inv         *invocation
+	inv         *cli.Invocation
 	data        string // name of the file
 	lines       []evaluate.Line
 	predictions io.Writer // nil for none
@@ -245,14 +248,14 @@ type evalSubject struct {
 // load reads a directory and trains on it.
 func (r *evalRun) load(dir, place string) (*evalSubject, error) {
 	began := time.Now()
-	catalog, _, err := app.LoadCatalog(dir, r.inv.quiet())
+	catalog, _, err := app.LoadCatalog(dir, r.inv.Quiet())
 	if err != nil {
 		return nil, err
 	}
 	if len(catalog.Enabled()) == 0 {
 		return nil, fmt.Errorf("no enabled intents in %s", dir)
 	}
-	classifier, err := r.inv.train(catalog)
+	classifier, err := train(r.inv, catalog)
 	if err != nil {
 		return nil, err
 	}
@@ -260,10 +263,10 @@ func (r *evalRun) load(dir, place string) (*evalSubject, error) {
 	var unknown []evaluate.Unknown
 	s.lines, unknown = evaluate.Resolve(r.lines, catalog)
 	for _, u := range first(unknown) {
-		_, _ = fmt.Fprintf(r.inv.stderr, "%s:%d: the catalogue%s has no intent %q (%s, counted as wrong)\n", r.data, u.First, place, u.Name, count(u.N, "line"))
+		_, _ = fmt.Fprintf(r.inv.Stderr, "%s:%d: the catalogue%s has no intent %q (%s, counted as wrong)\n", r.data, u.First, place, u.Name, cli.Count(u.N, "line"))
 	}
 	if more := len(unknown) - shownNames; more > 0 {
-		_, _ = fmt.Fprintf(r.inv.stderr, "%s: %s more that the catalogue%s does not have\n", r.data, count(more, "intent"), place)
+		_, _ = fmt.Fprintf(r.inv.Stderr, "%s: %s more that the catalogue%s does not have\n", r.data, cli.Count(more, "intent"), place)
 	}
 	return s, nil
 }
@@ -273,23 +276,23 @@ func first(names []evaluate.Unknown) []evaluate.Unknown { return names[:min(len(
 
 // outcomes classifies the lines.
 func (r *evalRun) outcomes(s *evalSubject) ([]evaluate.Outcome, error) {
-	cfg := r.inv.cfg
-	bar := newProgress(r.inv.stderr)
-	bar.label = s.place
+	cfg := r.inv.Config
+	bar := cli.NewProgress(r.inv.Stderr)
+	bar.Label = s.place
 	done := 0
 	run := evaluate.Run{
 		Catalog: s.catalog, Classifier: s.classifier.Classifier, Timeout: cfg.Classifier.Timeout, Location: cfg.Timezone.Location,
 		QueryMode: cfg.Query.Mode, Window: cfg.Query.Window,
 		Predict: func(source string, in classify.Input) local.Prediction {
 			if s.classifier.embedding != nil && source != payload.SourceLocal && source != payload.SourceFastpath {
-				return s.classifier.embedding.Predict(r.inv.ctx, in)
+				return s.classifier.embedding.Predict(r.inv.Ctx, in)
 			}
 			return s.classifier.local.Predict(in.Latest, in.Before(), nil)
 		},
 		Nearest: s.classifier.local.Nearest,
 		Done: func(line *evaluate.Line, o *evaluate.Outcome) error {
 			done++
-			bar.show(done, len(s.lines))
+			bar.Show(done, len(s.lines))
 			if r.predictions == nil {
 				return nil
 			}
@@ -299,14 +302,14 @@ func (r *evalRun) outcomes(s *evalSubject) ([]evaluate.Outcome, error) {
 			return enc.Encode(p)
 		},
 	}
-	outcomes, err := run.Classify(r.inv.ctx, s.lines)
-	bar.clear()
+	outcomes, err := run.Classify(r.inv.Ctx, s.lines)
+	bar.Clear()
 	if err != nil {
 		return nil, err
 	}
 	if failed, first := failures(outcomes); failed > 0 {
-		_, _ = fmt.Fprintf(r.inv.stderr, "%d of %s got no answer%s and count as %s; the first error: %v\n",
-			failed, count(len(outcomes), "message"), s.place, intents.FallbackID, first)
+		_, _ = fmt.Fprintf(r.inv.Stderr, "%d of %s got no answer%s and count as %s; the first error: %v\n",
+			failed, cli.Count(len(outcomes), "message"), s.place, intents.FallbackID, first)
 	}
 	return outcomes, nil
 }
@@ -334,16 +337,16 @@ func answerOf(o *evaluate.Outcome, minConfidence float64) answer {
 	return a
 }
 
-func predictionOf(line *evaluate.Line, o *evaluate.Outcome, minConfidence float64) prediction {
-	return prediction{
+func predictionOf(line *evaluate.Line, o *evaluate.Outcome, minConfidence float64) Prediction {
+	return Prediction{
 		Line: line.Number, Text: line.Text, Intent: line.Intent, Intents: line.Intents, History: line.History, Earlier: line.Earlier,
 		answer: answerOf(o, minConfidence),
 	}
 }
 
 // misses returns the messages with a wrong answer.
-func misses(lines []evaluate.Line, outcomes []evaluate.Outcome, minConfidence float64) []prediction {
-	out := []prediction{}
+func misses(lines []evaluate.Line, outcomes []evaluate.Outcome, minConfidence float64) []Prediction {
+	out := []Prediction{}
 	for i := range outcomes {
 		if o := &outcomes[i]; !o.Right() {
 			p := predictionOf(&lines[i], o, minConfidence)

@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -13,32 +13,35 @@ import (
 	"intenthint/app"
 	"intenthint/classify"
 	"intenthint/classify/local"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 )
 
-type classifyCmd struct {
+// Classify is `consumer classify`.
+type Classify struct {
 	JSON  bool     `name:"json" help:"Print one JSON object."`
 	Agent string   `default:"main" help:"Apply HINT_INTENT_DENY for this agent."`
 	Text  []string `arg:"" help:"The message."`
 }
 
 // Help is the longer text of `consumer classify --help`.
-func (classifyCmd) Help() string {
+func (Classify) Help() string {
 	return "Uses the configured classifier (HINT_CLASSIFIER) without NATS. The runners-up come from the local classifier, which uses the embedding model if one is configured (HINT_EMBEDDING_MODEL). The vectors of the intents are cached in HINT_DATA_DIR."
 }
 
-// classified is what --json prints.
-type classified struct {
+// Classified is what --json prints.
+type Classified struct {
 	payload.Classification
 	// RunnersUp are the next intents of the local classifier, best first.
-	RunnersUp []runnerUp `json:"runnersUp"`
+	RunnersUp []RunnerUp `json:"runnersUp"`
 	// Evidence supports the local classifier's answer.
 	Evidence evidence `json:"evidence"`
 }
 
-type runnerUp struct {
+// RunnerUp is an intent that was not chosen.
+type RunnerUp struct {
 	Intent      string  `json:"intent"`
 	Name        string  `json:"name"`
 	Probability float64 `json:"probability"`
@@ -51,36 +54,38 @@ type evidence struct {
 	Words      []string `json:"words"`
 }
 
-const runnersUp = 4
+// RunnersUp is how many runners-up are shown at most.
+const RunnersUp = 4
 
 // Validate rejects a message without text.
-func (c *classifyCmd) Validate() error {
+func (c *Classify) Validate() error {
 	if c.latest() == "" {
 		return errors.New("missing text")
 	}
 	return nil
 }
 
-func (c *classifyCmd) latest() string { return conversation.Latest(strings.Join(c.Text, " ")) }
+func (c *Classify) latest() string { return conversation.Latest(strings.Join(c.Text, " ")) }
 
-func (c *classifyCmd) Run(inv *invocation) error {
+// Run is called by kong.
+func (c *Classify) Run(inv *cli.Invocation) error {
 	latest := c.latest()
-	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	catalog, _, err := app.LoadCatalog(inv.Config.IntentsDir, inv.Quiet())
 	if err != nil {
 		return err
 	}
 	if len(catalog.Enabled()) == 0 {
-		_, _ = fmt.Fprintf(inv.stderr, "no usable intent files in %s: every message is classified as %s\n", inv.cfg.IntentsDir, intents.FallbackID)
+		_, _ = fmt.Fprintf(inv.Stderr, "no usable intent files in %s: every message is classified as %s\n", inv.Config.IntentsDir, intents.FallbackID)
 	}
-	classifier, err := inv.train(catalog)
+	classifier, err := train(inv, catalog)
 	if err != nil {
 		return err
 	}
 	in := classify.Input{
-		Catalog: catalog.Without(intents.NewDeny(inv.cfg.Policy.IntentDeny).For(c.Agent)), Latest: latest,
-		Now: time.Now().In(inv.cfg.Timezone.Location),
+		Catalog: catalog.Without(intents.NewDeny(inv.Config.Policy.IntentDeny).For(c.Agent)), Latest: latest,
+		Now: time.Now().In(inv.Config.Timezone.Location),
 	}
-	ctx, cancel := context.WithTimeout(inv.ctx, inv.cfg.Classifier.Timeout)
+	ctx, cancel := context.WithTimeout(inv.Ctx, inv.Config.Classifier.Timeout)
 	defer cancel()
 	began := time.Now()
 	result, err := classifier.Classify(ctx, in)
@@ -96,23 +101,23 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	default:
 		p = classifier.local.Predict(latest, nil, in.Catalog.Allowed())
 	}
-	out := classified{
-		Classification: result, RunnersUp: []runnerUp{},
-		Evidence: evidence{Nearest: p.Nearest, Similarity: p.Similarity, Words: orEmpty(p.Words)},
+	out := Classified{
+		Classification: result, RunnersUp: []RunnerUp{},
+		Evidence: evidence{Nearest: p.Nearest, Similarity: p.Similarity, Words: cli.OrEmpty(p.Words)},
 	}
 	for _, s := range p.Ranked {
-		if s.Intent != result.Intent && len(out.RunnersUp) < runnersUp {
-			out.RunnersUp = append(out.RunnersUp, runnerUp(s))
+		if s.Intent != result.Intent && len(out.RunnersUp) < RunnersUp {
+			out.RunnersUp = append(out.RunnersUp, RunnerUp(s))
 		}
 	}
 	if c.JSON {
-		return printJSON(inv, out)
+		return cli.PrintJSON(inv, out)
 	}
-	return out.print(inv.stdout)
+	return out.print(inv.Stdout)
 }
 
 // print writes the outcome as text.
-func (out *classified) print(to io.Writer) error {
+func (out *Classified) print(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintf(w, "intent\t%s (%s)\n", out.Intent, out.Name)
 	_, _ = fmt.Fprintf(w, "confidence\t%.2f\n", out.Confidence)

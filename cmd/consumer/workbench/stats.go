@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -8,19 +8,21 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"
 )
 
-type statsCmd struct {
-	Since  since `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored turns."`
-	Effect bool  `help:"Compare the sessions that HINT_HOLDOUT kept without hints with the others."`
-	JSON   bool  `name:"json" help:"Print one JSON object."`
+// Stats is `consumer stats`.
+type Stats struct {
+	Since  cli.Since `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored turns."`
+	Effect bool      `help:"Compare the sessions that HINT_HOLDOUT kept without hints with the others."`
+	JSON   bool      `name:"json" help:"Print one JSON object."`
 }
 
 // Help is the longer text of `consumer stats --help`.
-func (statsCmd) Help() string {
+func (Stats) Help() string {
 	return `Counts the recorded turns, in total and per intent (the classifier's choice, even without a hint), source, agent and day (in HINT_USER_TIMEZONE).
 
 CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session already knew the hint. HELD OUT: the session gets no hints (HINT_HOLDOUT). CORRECTED: marked wrong (consumer feedback). ERRORS: turns that failed. MEDIAN, P95: time from start to end. MODEL CALLS: calls of language models, for the intent and the hint's text, and of a provider's embedding model, with the number that failed. TOKENS: of all these calls, in/out. SKILLS: named by hints/read by the turn, of those named. Turns from before these columns were recorded count as 0; consumer sessions rebuild adds why there was no hint, as far back as the stream goes.
@@ -28,7 +30,8 @@ CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session alr
 --effect shows how much tool calls, failed tool calls, corrections (a turn marked wrong, or a next message such as "no, I meant …") and durations per turn differ with hints, with 95 % intervals. It compares turns in which a hint was given, already known or held out, of sessions that were on one side from their first turn on; with --since, of sessions that began since then. With fewer than ` + strconv.Itoa(record.MinSessions) + ` sessions on a side, it says so instead. One interval in twenty misses the true value: among many intents, some differ by chance. HINT_HOLDOUT must have been set for the whole time, preferably unchanged.`
 }
 
-func (c *statsCmd) Run(inv *invocation) error {
+// Run is called by kong.
+func (c *Stats) Run(inv *cli.Invocation) error {
 	if c.Effect {
 		effect := record.NewEffect(record.EffectOptions{Since: c.Since.Time})
 		if err := eachTurn(inv, effect.Add); err != nil {
@@ -36,7 +39,7 @@ func (c *statsCmd) Run(inv *invocation) error {
 		}
 		return c.printEffect(inv, effect.Report())
 	}
-	stats := record.NewStats(record.StatsOptions{MinConfidence: inv.cfg.Classifier.MinConfidence, Location: inv.cfg.Timezone.Location})
+	stats := record.NewStats(record.StatsOptions{MinConfidence: inv.Config.Classifier.MinConfidence, Location: inv.Config.Timezone.Location})
 	err := eachTurn(inv, func(s store.Summary, turn *store.Turn) {
 		if c.Since.IsZero() || turn.Begin.TS >= c.Since.UnixMilli() {
 			stats.Add(s, turn)
@@ -48,27 +51,27 @@ func (c *statsCmd) Run(inv *invocation) error {
 	return c.printStats(inv, stats.Report())
 }
 
-func (c *statsCmd) printStats(inv *invocation, out record.StatsReport) error {
+func (c *Stats) printStats(inv *cli.Invocation, out record.StatsReport) error {
 	if !c.Since.IsZero() {
 		out.Since = &c.Since.Time
 	}
 	if c.JSON {
-		return printJSON(inv, out)
+		return cli.PrintJSON(inv, out)
 	}
 	if out.Total.Turns == 0 {
 		what := "no recorded turns"
 		if out.Since != nil {
 			what += " since then"
 		}
-		_, err := fmt.Fprintf(inv.stderr, "%s in %s\n", what, storeName(inv.cfg))
+		_, err := fmt.Fprintf(inv.Stderr, "%s in %s\n", what, cli.StoreName(inv.Config))
 		return err
 	}
-	return writeStats(inv.stdout, &out)
+	return writeStats(inv.Stdout, &out)
 }
 
 // writeStats writes a table per group, each with the total as its last line.
 func writeStats(to io.Writer, out *record.StatsReport) error {
-	_, err := fmt.Fprintf(to, "%s of %s; of %d classified, %s are OTHER\n", count(out.Total.Turns, "turn"), count(out.Total.Sessions, "session"),
+	_, err := fmt.Fprintf(to, "%s of %s; of %d classified, %s are OTHER\n", cli.Count(out.Total.Turns, "turn"), cli.Count(out.Total.Sessions, "session"),
 		out.Total.Classified, share(out.Total.OtherShare))
 	if err != nil {
 		return err

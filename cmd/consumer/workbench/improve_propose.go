@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/improve/expand"
 	"intenthint/improve/propose"
 	"intenthint/intents"
@@ -21,7 +22,7 @@ import (
 // Asked is what --propose adds to the JSON of improve.
 type Asked struct {
 	// Proposals are for the first findings, in their order.
-	Proposals []proposedEdit `json:"proposals"`
+	Proposals []ProposedEdit `json:"proposals"`
 	// Before is the local classifier's accuracy with the current files; nil if no
 	// proposal changes any.
 	Before *leftOut `json:"before,omitempty"`
@@ -34,9 +35,9 @@ type Asked struct {
 	} `json:"tokens"`
 }
 
-// proposedEdit is a model's proposal for a finding, and its effect. It is
+// ProposedEdit is a model's proposal for a finding, and its effect. It is
 // measured on its own, without the other proposals.
-type proposedEdit struct {
+type ProposedEdit struct {
 	// Model answered, as provider/model; Why is its reason.
 	Model string         `json:"model,omitempty"`
 	Why   string         `json:"why,omitempty"`
@@ -91,7 +92,7 @@ func (p *proposer) finding(f *record.Finding) propose.Finding {
 }
 
 // afford prints what will be sent to which model, and asks for confirmation.
-func (p *proposer) afford(inv *invocation, findings []record.Finding, yes bool) error {
+func (p *proposer) afford(inv *cli.Invocation, findings []record.Finding, yes bool) error {
 	if len(findings) == 0 {
 		return nil
 	}
@@ -102,49 +103,49 @@ func (p *proposer) afford(inv *invocation, findings []record.Finding, yes bool) 
 		bytes += int64(len(request.System) + len(request.User))
 	}
 	refs := p.models.Refs()
-	calls := fmt.Sprintf("%s to %s, one per finding", count(len(findings), "call"), refs[0])
+	calls := fmt.Sprintf("%s to %s, one per finding", cli.Count(len(findings), "call"), refs[0])
 	if len(refs) > 1 {
 		calls += fmt.Sprintf(", and one to %s for each that fails", strings.Join(refs[1:], ", "))
 	}
-	_, _ = fmt.Fprintf(inv.stderr, "sent per finding: up to %d messages and their corrections, without personal data and secrets; triggers and examples of up to 6 intents; ids and names of all intents\n", propose.MaxMessages)
-	return inv.afford(calls+", more only while a provider is busy", bytes, yes)
+	_, _ = fmt.Fprintf(inv.Stderr, "sent per finding: up to %d messages and their corrections, without personal data and secrets; triggers and examples of up to 6 intents; ids and names of all intents\n", propose.MaxMessages)
+	return afford(inv, calls+", more only while a provider is busy", bytes, yes)
 }
 
 // run asks about findings in turn. A failure affects one proposal only. The
 // error is errSaid after a failure, or that of an interrupted run.
-func (p *proposer) run(inv *invocation, findings []record.Finding) error {
-	bar := newProgress(inv.stderr)
-	bar.label = "findings"
-	defer bar.clear()
+func (p *proposer) run(inv *cli.Invocation, findings []record.Finding) error {
+	bar := cli.NewProgress(inv.Stderr)
+	bar.Label = "findings"
+	defer bar.Clear()
 	failed := false
 	for i := range findings {
-		bar.show(i, len(findings))
+		bar.Show(i, len(findings))
 		p.models.Waiting = func(pause time.Duration, cause error) {
-			bar.clear()
-			_, _ = fmt.Fprintf(inv.stderr, "%v; asking again in %s\n", cause, pause.Round(100*time.Millisecond))
+			bar.Clear()
+			_, _ = fmt.Fprintf(inv.Stderr, "%v; asking again in %s\n", cause, pause.Round(100*time.Millisecond))
 		}
-		out := proposedEdit{Edits: []propose.Edit{}}
+		out := ProposedEdit{Edits: []propose.Edit{}}
 		if err := p.one(inv, &findings[i], &out); err != nil {
 			out.Error = text.Fold(err.Error())
 			failed = true
 		}
 		p.report.Calls = p.models.Calls
 		p.report.Tokens.Input, p.report.Tokens.Output = p.models.Usage.InputTokens, p.models.Usage.OutputTokens
-		if inv.ctx.Err() != nil {
+		if inv.Ctx.Err() != nil {
 			return errInterrupted
 		}
 		p.report.Proposals = append(p.report.Proposals, out)
 	}
 	if failed {
-		return errSaid
+		return cli.ErrReported
 	}
 	return nil
 }
 
 // one fills in the proposal for a finding.
-func (p *proposer) one(inv *invocation, f *record.Finding, out *proposedEdit) error {
+func (p *proposer) one(inv *cli.Invocation, f *record.Finding, out *ProposedEdit) error {
 	about := p.finding(f)
-	answer, err := expand.Ask(inv.ctx, p.models, model.Question[propose.Answer]{
+	answer, err := expand.Ask(inv.Ctx, p.models, model.Question[propose.Answer]{
 		Request: propose.BuildRequest(about, p.source.catalog, p.classifier), Parse: propose.Parse,
 	})
 	if err != nil {
@@ -156,7 +157,7 @@ func (p *proposer) one(inv *invocation, f *record.Finding, out *proposedEdit) er
 		Read: func(name string) ([]byte, error) { return intents.ReadExamples(p.source.fsys, name) },
 	}
 	edited := s.Apply(answer.Value.Edits, about.Messages, f.Kind == record.FoundCorrected)
-	out.Edits = orEmpty(edited.Edits)
+	out.Edits = cli.OrEmpty(edited.Edits)
 	for _, c := range edited.Changes {
 		out.Diff += p.source.diff(c.File, p.source.dir, c.Before, c.After)
 	}
@@ -188,7 +189,7 @@ func (p *proposer) one(inv *invocation, f *record.Finding, out *proposedEdit) er
 }
 
 // print prints a proposal under its finding.
-func (e *proposedEdit) print(to io.Writer, before *leftOut, turns int) {
+func (e *ProposedEdit) print(to io.Writer, before *leftOut, turns int) {
 	if e.Error != "" {
 		_, _ = fmt.Fprintf(to, "failed: %s\n\n", e.Error)
 		return
@@ -207,7 +208,7 @@ func (e *proposedEdit) print(to io.Writer, before *leftOut, turns int) {
 	if e.After != nil {
 		printEffects(to, *before, *e.After, e.Changed, turns)
 		for _, pair := range e.Replay.Pairs {
-			_, _ = fmt.Fprintf(to, "  %s → %s: %s\n", text.OneLine(pair.From, shownID), text.OneLine(pair.To, shownID), count(pair.Turns, "turn"))
+			_, _ = fmt.Fprintf(to, "  %s → %s: %s\n", text.OneLine(pair.From, shownID), text.OneLine(pair.To, shownID), cli.Count(pair.Turns, "turn"))
 		}
 		if e.Replay.Better+e.Replay.Worse > 0 {
 			_, _ = fmt.Fprintf(to, "of those with feedback: %d now right, %d no longer right\n", e.Replay.Better, e.Replay.Worse)

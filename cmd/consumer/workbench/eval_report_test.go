@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify/evaluate"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/golden"
 )
 
@@ -43,27 +44,27 @@ func TestEvalReport(t *testing.T) {
 
 	const minConfidence = 0.5
 	hints := evaluate.HintsAt(before, minConfidence)
-	e := &evaluation{
+	e := &Evaluation{
 		Metrics: evaluate.Measure(before), Hints: hints.Hints, LoadMs: 12, Thresholds: evaluate.Thresholds(before),
 		Confusion: evaluate.Confusions(before), Wrong: misses(lines, before, minConfidence),
 		Against: compared(lines, before, after, minConfidence),
 	}
 	e.Against.Intents, e.Against.LoadMs = "new", 15
-	text := evalText{evaluation: e, data: "data.jsonl", dir: "old", minConfidence: minConfidence}
+	text := evalText{Evaluation: e, data: "data.jsonl", dir: "old", minConfidence: minConfidence}
 	var out strings.Builder
 	require.NoError(t, text.print(&out, evaluate.ByIntent(before), hints))
 	golden.Equal(t, "eval.txt", out.String())
 
 	var object strings.Builder
-	require.NoError(t, printJSON(&invocation{stdout: &object}, e))
+	require.NoError(t, cli.PrintJSON(&cli.Invocation{Stdout: &object}, e))
 	golden.Equal(t, "eval.json", object.String())
 }
 
 func TestEvalReportCutsLongLists(t *testing.T) {
 	t.Parallel()
 	changes := make([]change, shownChanges+3)
-	e := &evaluation{Against: &comparison{Better: changes}}
-	text := evalText{evaluation: e, data: "d"}
+	e := &Evaluation{Against: &comparison{Better: changes}}
+	text := evalText{Evaluation: e, data: "d"}
 	var out strings.Builder
 	require.NoError(t, text.against(&out))
 	require.Contains(t, out.String(), "BETTER (23)")

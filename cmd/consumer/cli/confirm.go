@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// confirmable fails without a terminal to ask on, unless yes is set.
-func (inv *invocation) confirmable(yes bool) error {
-	if yes || isTerminal(inv.stdin) {
+// Confirmable fails without a terminal to ask on, unless yes is set.
+func (inv *Invocation) Confirmable(yes bool) error {
+	if yes || IsTerminal(inv.Stdin) {
 		return nil
 	}
 	return errors.New("nothing was changed: standard input is not a terminal, add --yes")
 }
 
-// confirm asks on a terminal, unless yes is set.
-func (inv *invocation) confirm(question string, yes bool) error {
-	if err := inv.confirmable(yes); yes || err != nil {
+// Confirm asks on a terminal, unless yes is set.
+func (inv *Invocation) Confirm(question string, yes bool) error {
+	if err := inv.Confirmable(yes); yes || err != nil {
 		return err
 	}
 	answer := make(chan error, 1)
-	go func() { answer <- ask(inv.stdin, inv.stderr, question) }()
+	go func() { answer <- ask(inv.Stdin, inv.Stderr, question) }()
 	select {
 	case err := <-answer:
 		return err
-	case <-inv.ctx.Done():
-		return inv.ctx.Err()
+	case <-inv.Ctx.Done():
+		return inv.Ctx.Err()
 	}
 }
 

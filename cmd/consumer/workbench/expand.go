@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"intenthint/classify/local"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/config"
 	"intenthint/improve/expand"
 	"intenthint/intents"
 	"intenthint/model/provider"
 )
 
-type expandCmd struct {
+// Expand is `consumer intents expand`.
+type Expand struct {
 	IDs     []string      `arg:"" optional:"" name:"id" help:"The intents to find examples for (default: all enabled ones)."`
 	Count   int           `default:"20" help:"How many examples to ask for, for each intent: 1 to 100."`
 	Timeout time.Duration `default:"60s" help:"How long to wait for one model answer."`
@@ -24,7 +26,7 @@ type expandCmd struct {
 }
 
 // Help is the longer text of `consumer intents expand --help`.
-func (expandCmd) Help() string {
+func (Expand) Help() string {
 	return `Asks HINT_MODEL, or HINT_MODEL_FALLBACK if that fails, for more examples of each intent, in the languages of its current examples. The local classifier then knows these wordings without a model. A suggestion is dropped if it repeats an example of any intent, if it is nearly the same as one of the same intent, or if the local classifier is sure that it belongs to another intent. Dropped suggestions are listed on standard error with the reason.
 
 The diff goes to standard output (usable with "patch -p0" if the directory was given as a relative path). Nothing is written before you confirm. Examples are appended to the file beside each intent file, NAME.examples.txt, and a running consumer reloads it at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
@@ -33,7 +35,7 @@ Exit code 1: a model failed for one of the intents (the others are still process
 }
 
 // Validate is called by kong.
-func (c *expandCmd) Validate() error {
+func (c *Expand) Validate() error {
 	const most = 100
 	switch {
 	case c.Count < 1 || c.Count > most:
@@ -53,8 +55,8 @@ type expansion struct {
 	Error string `json:"error,omitempty"`
 }
 
-// expanded is what --json prints.
-type expanded struct {
+// Expanded is what --json prints.
+type Expanded struct {
 	Intents []expansion `json:"intents"`
 	// Written are the files that were written.
 	Written []string `json:"written"`
@@ -66,7 +68,7 @@ type expanded struct {
 }
 
 // additions returns the results as changes of files.
-func (out *expanded) additions() []addition {
+func (out *Expanded) additions() []addition {
 	all := make([]addition, len(out.Intents))
 	for i, e := range out.Intents {
 		all[i] = e.addition
@@ -74,7 +76,8 @@ func (out *expanded) additions() []addition {
 	return all
 }
 
-func (c *expandCmd) Run(inv *invocation) error {
+// Run is called by kong.
+func (c *Expand) Run(inv *cli.Invocation) error {
 	source, err := c.source(inv)
 	if err != nil {
 		return err
@@ -83,7 +86,7 @@ func (c *expandCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	models, err := inv.models(c.Timeout, "examples")
+	models, err := newModels(inv, c.Timeout, "examples")
 	if err != nil {
 		return err
 	}
@@ -98,11 +101,11 @@ func (c *expandCmd) Run(inv *invocation) error {
 			return err
 		}
 	}
-	out.printSummary(inv.stderr)
+	out.printSummary(inv.Stderr)
 	var undone error
 	out.Written, undone = c.write(inv, source, out.additions())
 	if c.JSON {
-		if err := printJSON(inv, out); err != nil {
+		if err := cli.PrintJSON(inv, out); err != nil {
 			return err
 		}
 	}
@@ -110,7 +113,7 @@ func (c *expandCmd) Run(inv *invocation) error {
 		return undone
 	}
 	if slices.ContainsFunc(out.Intents, func(e expansion) bool { return e.Error != "" }) {
-		return errSaid
+		return cli.ErrReported
 	}
 	return nil
 }
@@ -144,8 +147,8 @@ func (s *source) choose(ids []string) ([]intents.File, error) {
 
 // models returns the configured models that can be asked, with a timeout for
 // each answer. what names the purpose in errors.
-func (inv *invocation) models(timeout time.Duration, what string) (*expand.Models, error) {
-	settings := inv.cfg.Classifier
+func newModels(inv *cli.Invocation, timeout time.Duration, what string) (*expand.Models, error) {
+	settings := inv.Config.Classifier
 	refs := slices.DeleteFunc([]string{settings.Model, settings.Fallback}, func(ref string) bool { return ref == "" })
 	if len(refs) == 0 {
 		return nil, config.Errors{{Variable: "HINT_MODEL", Allowed: "must be provider/model: no model is configured to ask for " + what}}
@@ -167,36 +170,36 @@ func (inv *invocation) models(timeout time.Duration, what string) (*expand.Model
 		return nil, errors.Join(errs...) // contract §10: no model can be asked
 	}
 	for _, err := range errs {
-		_, _ = fmt.Fprintln(inv.stderr, err)
+		_, _ = fmt.Fprintln(inv.Stderr, err)
 	}
 	return expand.NewModels(timeout, registry, known...), nil
 }
 
 // expand asks for examples of each intent in turn, and shows its progress.
-func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, models *expand.Models) expanded {
+func (c *Expand) expand(inv *cli.Invocation, s *source, chosen []intents.File, models *expand.Models) Expanded {
 	classifier := local.Trained(s.catalog)
 	x := expander{count: c.Count, source: s, classifier: classifier, filter: expand.NewFilter(s.catalog, classifier), models: models}
-	out := expanded{Intents: []expansion{}, Written: []string{}}
-	bar := newProgress(inv.stderr)
+	out := Expanded{Intents: []expansion{}, Written: []string{}}
+	bar := cli.NewProgress(inv.Stderr)
 	say := func(format string, args ...any) {
-		bar.clear()
-		_, _ = fmt.Fprintf(inv.stderr, format+"\n", args...)
+		bar.Clear()
+		_, _ = fmt.Fprintf(inv.Stderr, format+"\n", args...)
 	}
 	for i, file := range chosen {
 		in := file.Intent
-		bar.label = in.ID
-		bar.show(i, len(chosen))
+		bar.Label = in.ID
+		bar.Show(i, len(chosen))
 		models.Waiting = func(pause time.Duration, cause error) {
 			say("%s: %v; asking again in %s", in.ID, cause, pause.Round(100*time.Millisecond))
-			bar.show(i, len(chosen))
+			bar.Show(i, len(chosen))
 		}
 		began := time.Now()
 		e := expansion{addition: addition{Intent: in.ID, File: intents.ExamplesName(file.Name), Added: []string{}}, Dropped: []expand.Dropped{}}
-		if err := x.one(inv.ctx, in, &e); err != nil {
+		if err := x.one(inv.Ctx, in, &e); err != nil {
 			e.Error = err.Error()
 		}
-		if inv.ctx.Err() != nil {
-			bar.clear()
+		if inv.Ctx.Err() != nil {
+			bar.Clear()
 			return out
 		}
 		say("[%d/%d] %s, %.1f s", i+1, len(chosen), e.line(), time.Since(began).Seconds())
@@ -231,6 +234,6 @@ func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) err
 	}
 	e.Model = answer.Ref
 	kept, dropped := x.filter.Judge(in.ID, answer.Value, x.count)
-	e.Dropped = orEmpty(dropped)
+	e.Dropped = cli.OrEmpty(dropped)
 	return e.add(kept)
 }

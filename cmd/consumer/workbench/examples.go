@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/improve/expand"
 	"intenthint/intents"
 )
@@ -33,14 +34,14 @@ func (c *addExamples) Validate() error {
 }
 
 // confirmable returns an error if the changes could not be confirmed later.
-func (c *addExamples) confirmable(inv *invocation) error {
+func (c *addExamples) confirmable(inv *cli.Invocation) error {
 	switch {
 	case c.DryRun:
 		return nil
 	case c.JSON && !c.Yes:
 		return errors.New("nothing was changed: --json never asks, add --yes or --dry-run")
 	default:
-		return inv.confirmable(c.Yes)
+		return inv.Confirmable(c.Yes)
 	}
 }
 
@@ -53,22 +54,22 @@ type source struct {
 }
 
 // source reads the intents. It fails if the examples could not be written.
-func (c *addExamples) source(inv *invocation) (*source, error) {
-	dir := cmp.Or(c.Intents, inv.cfg.IntentsDir)
+func (c *addExamples) source(inv *cli.Invocation) (*source, error) {
+	dir := cmp.Or(c.Intents, inv.Config.IntentsDir)
 	if dir == "" && c.Out == "" && !c.DryRun {
-		return nil, usageError("the built-in definitions cannot be changed: use --out DIR to write them with the new examples to a directory, set HINT_INTENTS_DIR or --intents to your own directory, or use --dry-run")
+		return nil, cli.UsageError("the built-in definitions cannot be changed: use --out DIR to write them with the new examples to a directory, set HINT_INTENTS_DIR or --intents to your own directory, or use --dry-run")
 	}
 	if err := mustBeEmpty(c.Out); err != nil {
 		return nil, err
 	}
-	return inv.source(dir)
+	return openSource(inv, dir)
 }
 
-// source reads the intents of a directory, "" for the built-in definitions.
-func (inv *invocation) source(dir string) (*source, error) {
+// openSource reads the intents of a directory, "" for the built-in definitions.
+func openSource(inv *cli.Invocation, dir string) (*source, error) {
 	s := &source{dir: dir}
 	var err error
-	if s.fsys, err = intentsFS(s.dir); err != nil {
+	if s.fsys, err = IntentsFS(s.dir); err != nil {
 		return nil, err
 	}
 	files, faults, err := intents.Load(s.fsys)
@@ -78,7 +79,7 @@ func (inv *invocation) source(dir string) (*source, error) {
 	for _, f := range faults {
 		if f.Severity > intents.Notice {
 			f.File = filepath.Join(s.dir, f.File)
-			_, _ = fmt.Fprintln(inv.stderr, f)
+			_, _ = fmt.Fprintln(inv.Stderr, f)
 		}
 	}
 	s.files, s.catalog = files, intents.CatalogOf(files)
@@ -130,15 +131,15 @@ func (a *addition) add(examples []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", a.File, err)
 	}
-	a.Added, a.after = orEmpty(examples), after
+	a.Added, a.after = cli.OrEmpty(examples), after
 	return nil
 }
 
 // printDiff prints what would change.
-func (c *addExamples) printDiff(inv *invocation, s *source, additions []addition) error {
+func (c *addExamples) printDiff(inv *cli.Invocation, s *source, additions []addition) error {
 	for _, a := range additions {
 		diff := s.diff(a.File, cmp.Or(c.Out, s.dir), a.before, a.after)
-		if _, err := io.WriteString(inv.stdout, diff); err != nil {
+		if _, err := io.WriteString(inv.Stdout, diff); err != nil {
 			return err
 		}
 	}
@@ -159,9 +160,9 @@ func (s *source) diff(file, to string, before, after []byte) string {
 var errInterrupted = errors.New("interrupted: nothing was changed")
 
 // write asks for confirmation and writes the files. It returns their names.
-func (c *addExamples) write(inv *invocation, s *source, additions []addition) (written []string, err error) {
+func (c *addExamples) write(inv *cli.Invocation, s *source, additions []addition) (written []string, err error) {
 	written = []string{}
-	if inv.ctx.Err() != nil {
+	if inv.Ctx.Err() != nil {
 		return written, errInterrupted
 	}
 	examples, files := 0, 0
@@ -174,11 +175,11 @@ func (c *addExamples) write(inv *invocation, s *source, additions []addition) (w
 	if examples == 0 || c.DryRun {
 		return written, nil
 	}
-	question := fmt.Sprintf("Add %s to %s in %s?", count(examples, "example"), count(files, "file"), cmp.Or(c.Out, s.dir))
-	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {
+	question := fmt.Sprintf("Add %s to %s in %s?", cli.Count(examples, "example"), cli.Count(files, "file"), cmp.Or(c.Out, s.dir))
+	if err := inv.Confirm(question, c.Yes); err != nil && inv.Ctx.Err() == nil {
 		return written, err
 	}
-	if inv.ctx.Err() != nil {
+	if inv.Ctx.Err() != nil {
 		return written, errInterrupted
 	}
 	if c.Out != "" {
@@ -196,7 +197,7 @@ func (c *addExamples) write(inv *invocation, s *source, additions []addition) (w
 		}
 		written = append(written, path)
 	}
-	_, _ = fmt.Fprintf(inv.stderr, "%s written\n", count(len(written), "file"))
+	_, _ = fmt.Fprintf(inv.Stderr, "%s written\n", cli.Count(len(written), "file"))
 	return written, errors.Join(errs...)
 }
 
@@ -213,7 +214,7 @@ func (s *source) append(a addition) (path string, err error) {
 
 // writeCopy writes all files of the source, with the new examples, to another
 // directory. After an error it removes the files that it has written.
-func (s *source) writeCopy(inv *invocation, dir string, additions []addition) (written []string, err error) {
+func (s *source) writeCopy(inv *cli.Invocation, dir string, additions []addition) (written []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the built-in definitions
 		return []string{}, err
 	}
@@ -259,7 +260,7 @@ func (s *source) writeCopy(inv *invocation, dir string, additions []addition) (w
 			return []string{}, err
 		}
 	}
-	_, _ = fmt.Fprintf(inv.stderr, "%s written; set HINT_INTENTS_DIR=%s to use them\n", count(len(paths), "file"), dir)
+	_, _ = fmt.Fprintf(inv.Stderr, "%s written; set HINT_INTENTS_DIR=%s to use them\n", cli.Count(len(paths), "file"), dir)
 	return paths, nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"intenthint/classify/evaluate"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/intents"
 	"intenthint/internal/text"
 )
@@ -20,23 +21,23 @@ const (
 )
 
 // advise prints what would help the local classifier to tell the intents apart.
-func (inv *invocation) advise(catalog *intents.Catalog) error {
-	bar := newProgress(inv.stderr)
+func advise(inv *cli.Invocation, catalog *intents.Catalog) error {
+	bar := cli.NewProgress(inv.Stderr)
 	parts := evaluate.Thorough(catalog)
-	bar.show(0, parts.Tested)
-	outcomes, err := evaluate.LeaveOut(inv.ctx, catalog, parts, bar.show)
-	bar.clear()
+	bar.Show(0, parts.Tested)
+	outcomes, err := evaluate.LeaveOut(inv.Ctx, catalog, parts, bar.Show)
+	bar.Clear()
 	if err != nil {
 		return err
 	}
-	return printAdvice(inv.stdout, catalog, outcomes)
+	return printAdvice(inv.Stdout, catalog, outcomes)
 }
 
 func printAdvice(out io.Writer, catalog *intents.Catalog, outcomes []evaluate.Outcome) error {
 	m := evaluate.Measure(outcomes)
-	_, err := fmt.Fprintf(out, "%s of %s recognised when left out\n", percent(m.Accuracy, m.N-m.NOOS), count(m.N-m.NOOS, "example"))
+	_, err := fmt.Fprintf(out, "%s of %s recognised when left out\n", percent(m.Accuracy, m.N-m.NOOS), cli.Count(m.N-m.NOOS, "example"))
 	if m.NOOS > 0 {
-		_, err = fmt.Fprintf(out, "%s of %s that fit no intent\n", percent(m.OOSRecall, m.NOOS), count(m.NOOS, "example"))
+		_, err = fmt.Fprintf(out, "%s of %s that fit no intent\n", percent(m.OOSRecall, m.NOOS), cli.Count(m.NOOS, "example"))
 	}
 	if thin := catalog.Thin(); len(thin) > 0 {
 		_, _ = fmt.Fprintf(out, "\nFEW EXAMPLES (consumer intents expand lets a model write more)\n")
@@ -55,13 +56,13 @@ func printAdvice(out io.Writer, catalog *intents.Catalog, outcomes []evaluate.Ou
 	_, err = fmt.Fprintf(out, "\nCONFUSED (sharpen the triggers of both, move or reword these examples)\n")
 	for _, p := range pairs[:min(len(pairs), shownPairs)] {
 		in, _ := catalog.Lookup(p.Want)
-		_, _ = fmt.Fprintf(out, "%d of %s of %s are taken for %s\n", p.N, count(len(in.Examples), "example"), p.Want, p.Got)
+		_, _ = fmt.Fprintf(out, "%d of %s of %s are taken for %s\n", p.N, cli.Count(len(in.Examples), "example"), p.Want, p.Got)
 		for _, o := range confusedBy(outcomes, p) {
 			_, err = fmt.Fprintf(out, "    “%s”%s\n", text.OneLine(o.Text, shownMessage), like(&o))
 		}
 	}
 	if more := len(pairs) - shownPairs; more > 0 {
-		_, err = fmt.Fprintf(out, "and %s\n", count(more, "further pair"))
+		_, err = fmt.Fprintf(out, "and %s\n", cli.Count(more, "further pair"))
 	}
 	return err
 }

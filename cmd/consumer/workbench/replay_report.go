@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/record"
 )
@@ -21,37 +22,37 @@ type replayReport struct {
 	MinConfidence float64
 }
 
-// replaySummary is what --json prints.
-type replaySummary struct {
+// ReplaySummary is what --json prints.
+type ReplaySummary struct {
 	record.Summary
 	Intents       string  `json:"intents"`
 	Model         string  `json:"model,omitempty"`
 	MinConfidence float64 `json:"minConfidence"`
 }
 
-func (c *replayCmd) print(inv *invocation, r *replayReport) error {
+func (c *Replay) print(inv *cli.Invocation, r *replayReport) error {
 	switch {
 	case c.JSON:
-		return printJSON(inv, replaySummary{r.Summary, r.Intents, r.Model, r.MinConfidence})
+		return cli.PrintJSON(inv, ReplaySummary{r.Summary, r.Intents, r.Model, r.MinConfidence})
 	case c.JSONL:
-		enc := json.NewEncoder(inv.stdout)
+		enc := json.NewEncoder(inv.Stdout)
 		enc.SetEscapeHTML(false)
 		for i := range r.Differences {
 			if err := enc.Encode(&r.Differences[i]); err != nil {
 				return err
 			}
 		}
-		return r.figures(inv.stderr)
+		return r.figures(inv.Stderr)
 	}
-	if err := r.figures(inv.stdout); err != nil || r.Changed == 0 {
+	if err := r.figures(inv.Stdout); err != nil || r.Changed == 0 {
 		return err
 	}
-	_, _ = fmt.Fprintln(inv.stdout)
-	if err := r.pairs(inv.stdout); err != nil {
+	_, _ = fmt.Fprintln(inv.Stdout)
+	if err := r.pairs(inv.Stdout); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(inv.stdout)
-	return r.turns(inv.stdout)
+	_, _ = fmt.Fprintln(inv.Stdout)
+	return r.turns(inv.Stdout)
 }
 
 // figures prints the summary.
@@ -115,7 +116,7 @@ func rest(out io.Writer, w *tabwriter.Writer, n int, noun, flag string) error {
 	if err := w.Flush(); err != nil || n <= shownReplayed {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "and %s more: %s prints all\n", count(n-shownReplayed, noun), flag)
+	_, err := fmt.Fprintf(out, "and %s more: %s prints all\n", cli.Count(n-shownReplayed, noun), flag)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/classify/local"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/improve/expand"
 	"intenthint/internal/bus"
 	"intenthint/internal/text"
@@ -18,12 +19,13 @@ import (
 	"intenthint/record"
 )
 
-type learntLsCmd struct {
+// LearntLs is `consumer intents learnt ls`.
+type LearntLs struct {
 	JSON bool `name:"json" help:"Print a JSON array."`
 }
 
 // Help is the longer text of `consumer intents learnt ls --help`.
-func (learntLsCmd) Help() string {
+func (LearntLs) Help() string {
 	return `Lists what HINT_LEARN=auto has learnt: the redacted text of each message, its intent, and whether a person marked it or a model was sure of it. USED shows whether the local classifier learns from it with the intents of these settings, or why not: the intent does not exist, or the text already is an example of this or another intent.
 
   consumer intents learnt ls
@@ -32,8 +34,8 @@ func (learntLsCmd) Help() string {
 It also works with HINT_LEARN=off: learnt examples are kept until they are removed.`
 }
 
-// listedExample is what --json prints of an example.
-type listedExample struct {
+// ListedExample is what --json prints of an example.
+type ListedExample struct {
 	record.Lesson
 	Used bool `json:"used"`
 	// Unused is why the example is not used: unknown, taken, repeated, similar,
@@ -42,7 +44,8 @@ type listedExample struct {
 	Of     string `json:"of,omitempty"`
 }
 
-func (c *learntLsCmd) Run(inv *invocation) error {
+// Run is called by kong.
+func (c *LearntLs) Run(inv *cli.Invocation) error {
 	b, examples, err := openLearnt(inv)
 	if err != nil {
 		return err
@@ -53,13 +56,13 @@ func (c *learntLsCmd) Run(inv *invocation) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(inv, list)
+		return cli.PrintJSON(inv, list)
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no learnt examples in bucket %s\n", learnt.Bucket(app.Layout(inv.cfg)).Bucket)
+		_, err := fmt.Fprintf(inv.Stderr, "no learnt examples in bucket %s\n", learnt.Bucket(app.Layout(inv.Config)).Bucket)
 		return err
 	}
-	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "LEARNT\tRUN\tINTENT\tFROM\tBY\tUSED\tTEXT")
 	for _, e := range list {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(e.At).Local().Format(time.DateTime),
@@ -69,22 +72,22 @@ func (c *learntLsCmd) Run(inv *invocation) error {
 }
 
 // usage describes whether an example is used.
-func (e *listedExample) usage() string {
+func (e *ListedExample) usage() string {
 	if e.Used {
 		return "yes"
 	}
 	return "no: " + text.OneLine(why(expand.Reason(e.Unused), e.Of), 80)
 }
 
-// openLearnt connects as [openForReading] does, and opens the examples of all
+// openLearnt connects as [cli.OpenForReading] does, and opens the examples of all
 // consumers. It creates nothing: the store is nil without a bucket.
-func openLearnt(inv *invocation) (*bus.Bus, *learnt.Store, error) {
-	b, err := openForReading(inv)
+func openLearnt(inv *cli.Invocation) (*bus.Bus, *learnt.Store, error) {
+	b, err := cli.OpenForReading(inv)
 	if err != nil {
 		return nil, nil, err
 	}
-	layout := app.Layout(inv.cfg)
-	_, err = b.JS.KeyValue(inv.ctx, learnt.Bucket(layout).Bucket)
+	layout := app.Layout(inv.Config)
+	_, err = b.JS.KeyValue(inv.Ctx, learnt.Bucket(layout).Bucket)
 	switch {
 	case errors.Is(err, jetstream.ErrBucketNotFound):
 		return b, nil, nil
@@ -96,16 +99,16 @@ func openLearnt(inv *invocation) (*bus.Bus, *learnt.Store, error) {
 }
 
 // listExamples returns all examples, and which of them are used.
-func listExamples(inv *invocation, examples *learnt.Store) ([]listedExample, error) {
-	list := []listedExample{}
+func listExamples(inv *cli.Invocation, examples *learnt.Store) ([]ListedExample, error) {
+	list := []ListedExample{}
 	if examples == nil {
 		return list, nil
 	}
-	lessons, err := examples.All(inv.ctx)
+	lessons, err := examples.All(inv.Ctx)
 	if err != nil || len(lessons) == 0 {
 		return list, err
 	}
-	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	catalog, _, err := app.LoadCatalog(inv.Config.IntentsDir, inv.Quiet())
 	if err != nil {
 		return list, err
 	}
@@ -115,19 +118,20 @@ func listExamples(inv *invocation, examples *learnt.Store) ([]listedExample, err
 	}
 	for _, l := range lessons {
 		u, is := unused[l.RunID]
-		list = append(list, listedExample{Lesson: l, Used: !is, Unused: string(u.Reason), Of: u.Of})
+		list = append(list, ListedExample{Lesson: l, Used: !is, Unused: string(u.Reason), Of: u.Of})
 	}
 	return list, nil
 }
 
-type learntRmCmd struct {
+// LearntRm is `consumer intents learnt rm`.
+type LearntRm struct {
 	Runs []string `arg:"" optional:"" name:"run" help:"The run ids of the examples (RUN of ls)."`
 	All  bool     `help:"All examples."`
 	Yes  bool     `short:"y" help:"Do not ask."`
 }
 
 // Help is the longer text of `consumer intents learnt rm --help`.
-func (learntRmCmd) Help() string {
+func (LearntRm) Help() string {
 	return `Removes learnt examples, with their text. All consumers train again without them within seconds. Only later feedback on the same turn brings one back. Asks before --all; without a terminal, --yes is needed.
 
   consumer intents learnt rm 7f3c1e 9a02bb
@@ -138,7 +142,7 @@ Exit code 1: a run has no example, or it was not removed.`
 
 // Validate rejects a command line that selects nothing, or has conflicting
 // selections.
-func (c *learntRmCmd) Validate() error {
+func (c *LearntRm) Validate() error {
 	switch {
 	case !c.All && len(c.Runs) == 0:
 		return errors.New("missing selection: <run>, or --all")
@@ -148,7 +152,8 @@ func (c *learntRmCmd) Validate() error {
 	return nil
 }
 
-func (c *learntRmCmd) Run(inv *invocation) error {
+// Run is called by kong.
+func (c *LearntRm) Run(inv *cli.Invocation) error {
 	b, examples, err := openLearnt(inv)
 	if err != nil {
 		return err
@@ -161,10 +166,10 @@ func (c *learntRmCmd) Run(inv *invocation) error {
 			return err
 		}
 		if len(list) == 0 {
-			_, err := fmt.Fprintln(inv.stderr, "no learnt examples")
+			_, err := fmt.Fprintln(inv.Stderr, "no learnt examples")
 			return err
 		}
-		if err := inv.confirm(fmt.Sprintf("Remove %s for good?", count(len(list), "learnt example")), c.Yes); err != nil {
+		if err := inv.Confirm(fmt.Sprintf("Remove %s for good?", cli.Count(len(list), "learnt example")), c.Yes); err != nil {
 			return err
 		}
 		runs = list
@@ -174,7 +179,7 @@ func (c *learntRmCmd) Run(inv *invocation) error {
 	for _, run := range runs {
 		found := false
 		if examples != nil {
-			if found, err = examples.Remove(inv.ctx, run, time.Now()); err != nil {
+			if found, err = examples.Remove(inv.Ctx, run, time.Now()); err != nil {
 				failed = append(failed, fmt.Errorf("run %q: %w", run, err))
 				continue
 			}
@@ -185,20 +190,20 @@ func (c *learntRmCmd) Run(inv *invocation) error {
 		case !c.All:
 			failed = append(failed, fmt.Errorf("no example was learnt from run %q (consumer intents learnt ls)", run))
 		}
-		if inv.ctx.Err() != nil {
+		if inv.Ctx.Err() != nil {
 			break
 		}
 	}
-	_, _ = fmt.Fprintf(inv.stdout, "removed %s\n", count(removed, "learnt example"))
+	_, _ = fmt.Fprintf(inv.Stdout, "removed %s\n", cli.Count(removed, "learnt example"))
 	return errors.Join(failed...)
 }
 
 // listed returns the runs of all examples.
-func listed(inv *invocation, examples *learnt.Store) ([]string, error) {
+func listed(inv *cli.Invocation, examples *learnt.Store) ([]string, error) {
 	if examples == nil {
 		return nil, nil
 	}
-	lessons, err := examples.All(inv.ctx)
+	lessons, err := examples.All(inv.Ctx)
 	runs := make([]string, len(lessons))
 	for i, l := range lessons {
 		runs[i] = l.RunID

@@ -1,4 +1,4 @@
-package main
+package workbench
 
 import (
 	"cmp"
@@ -8,19 +8,21 @@ import (
 	"intenthint/classify"
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
+	"intenthint/cmd/consumer/cli"
 	"intenthint/intents"
 	"intenthint/record"
 	"intenthint/redact"
 	"intenthint/store"
 )
 
-type learnCmd struct {
-	Since since `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time."`
+// Learn is `consumer intents learn`.
+type Learn struct {
+	Since cli.Since `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time."`
 	addExamples
 }
 
 // Help is the longer text of `consumer intents learn --help`.
-func (learnCmd) Help() string {
+func (Learn) Help() string {
 	return `Proposes examples from recorded turns: those that people marked (consumer feedback: wrong with an intent, or right), and those that a model answered with a confidence of 0.9 or more. Personal data and secrets are removed from them. A text is dropped if it already is an example of any intent, is longer than 200 characters, or depends on the messages before it ("and tomorrow?"). A text that only a model answered is also dropped if it is nearly the same as an example of the intent, or if the local classifier is sure that it belongs to another intent. At most 50 per intent are added at a time: those that people marked, then the newest.
 
 The diff goes to standard output. Standard error shows what was dropped and why, how many left-out examples the local classifier recognises before and after (a sample of at least a fifth, if there are more than 5,000), and which recorded turns it would answer differently. No model is asked. Nothing is written before you confirm: then the examples are appended to the file beside each intent file, NAME.examples.txt, and a running consumer reloads it at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
@@ -33,8 +35,8 @@ HINT_LEARN=auto learns the same while the consumer runs, without changing files:
 Exit code 1: a file could not be extended (the others still are), or the changes were not confirmed.`
 }
 
-// proposal is what --json prints.
-type proposal struct {
+// Proposal is what --json prints.
+type Proposal struct {
 	Intents []proposedIntent `json:"intents"`
 	Dropped []record.Unused  `json:"dropped"`
 	// Unfit counts the turns that teach nothing, by reason.
@@ -68,7 +70,8 @@ type leftOut struct {
 	outside int // examples that fit no intent
 }
 
-func (c *learnCmd) Run(inv *invocation) error {
+// Run is called by kong.
+func (c *Learn) Run(inv *cli.Invocation) error {
 	source, err := c.source(inv)
 	if err != nil {
 		return err
@@ -88,17 +91,17 @@ func (c *learnCmd) Run(inv *invocation) error {
 		if err := c.printDiff(inv, source, out.additions()); err != nil {
 			return err
 		}
-		out.printSummary(inv.stderr)
+		out.printSummary(inv.Stderr)
 	}
 	var undone error
 	out.Written, undone = c.write(inv, source, out.additions())
 	if c.JSON {
-		if err := printJSON(inv, out); err != nil {
+		if err := cli.PrintJSON(inv, out); err != nil {
 			return err
 		}
 	}
 	if undone == nil && slices.ContainsFunc(out.Intents, func(e proposedIntent) bool { return e.Error != "" }) {
-		return errSaid
+		return cli.ErrReported
 	}
 	return undone
 }
@@ -111,11 +114,11 @@ type recorded struct {
 }
 
 // read reads the recorded turns.
-func (c *learnCmd) read(inv *invocation) (recorded, error) {
+func (c *Learn) read(inv *cli.Invocation) (recorded, error) {
 	out := recorded{unfit: map[record.Unfit]int{}}
 	var err error
 	out.turns, err = turnsToClassify(inv, record.Filter{Since: c.Since.Time}, func(s store.Summary, turn *store.Turn) {
-		if l, why := record.LessonOf(cmp.Or(s.SessionID, s.SessionKey), turn, inv.cfg.Classifier.MinConfidence); why == "" {
+		if l, why := record.LessonOf(cmp.Or(s.SessionID, s.SessionKey), turn, inv.Config.Classifier.MinConfidence); why == "" {
 			out.lessons = append(out.lessons, l)
 		} else {
 			out.unfit[why]++
@@ -125,11 +128,11 @@ func (c *learnCmd) read(inv *invocation) (recorded, error) {
 }
 
 // propose chooses examples, and measures their effect.
-func (c *learnCmd) propose(inv *invocation, s *source, found recorded) (proposal, error) {
+func (c *Learn) propose(inv *cli.Invocation, s *source, found recorded) (Proposal, error) {
 	classifier := local.Trained(s.catalog)
 	lessons, homeless := s.withFile(found.lessons)
 	chosen := record.Choose(s.catalog, classifier, lessons, record.MaxLessons)
-	out := proposal{
+	out := Proposal{
 		Intents: []proposedIntent{}, Dropped: slices.Concat([]record.Unused{}, homeless, chosen.Unused), Unfit: found.unfit, Turns: len(found.turns),
 		Changed: []record.Difference{}, Written: []string{},
 	}
@@ -192,30 +195,30 @@ func (s *source) withFile(lessons []record.Lesson) (with []record.Lesson, withou
 
 // interruptedOr returns errInterrupted for a command that was interrupted
 // before it wrote, else err.
-func interruptedOr(inv *invocation, err error) error {
-	if inv.ctx.Err() != nil {
+func interruptedOr(inv *cli.Invocation, err error) error {
+	if inv.Ctx.Err() != nil {
 		return errInterrupted
 	}
 	return err
 }
 
 // measure leaves out a part of the examples at a time.
-func measure(inv *invocation, catalog *intents.Catalog, parts evaluate.Parts, when string) (leftOut, error) {
-	bar := newProgress(inv.stderr)
-	bar.label = when
-	bar.show(0, parts.Tested)
-	outcomes, err := evaluate.LeaveOut(inv.ctx, catalog, parts, bar.show)
-	bar.clear()
+func measure(inv *cli.Invocation, catalog *intents.Catalog, parts evaluate.Parts, when string) (leftOut, error) {
+	bar := cli.NewProgress(inv.Stderr)
+	bar.Label = when
+	bar.Show(0, parts.Tested)
+	outcomes, err := evaluate.LeaveOut(inv.Ctx, catalog, parts, bar.Show)
+	bar.Clear()
 	m := evaluate.Measure(outcomes)
 	return leftOut{Examples: m.N, Accuracy: m.Accuracy, OutOfScope: m.OOSRecall, outside: m.NOOS}, err
 }
 
 // localAnswers returns the answers of a local classifier to recorded turns.
-func localAnswers(inv *invocation, turns []record.Turn, catalog *intents.Catalog, model *local.Model) ([]record.Answer, error) {
-	deny := intents.NewDeny(inv.cfg.Policy.IntentDeny)
-	return record.Answers(inv.ctx, turns, classify.New(classify.ModeLocal, model, nil, classify.Options{}), record.ReplayOptions{
+func localAnswers(inv *cli.Invocation, turns []record.Turn, catalog *intents.Catalog, model *local.Model) ([]record.Answer, error) {
+	deny := intents.NewDeny(inv.Config.Policy.IntentDeny)
+	return record.Answers(inv.Ctx, turns, classify.New(classify.ModeLocal, model, nil, classify.Options{}), record.ReplayOptions{
 		Catalog:       func(agent string) *intents.Catalog { return deny.Narrow(catalog, agent) },
-		MinConfidence: inv.cfg.Classifier.MinConfidence, Location: inv.cfg.Timezone.Location,
+		MinConfidence: inv.Config.Classifier.MinConfidence, Location: inv.Config.Timezone.Location,
 	})
 }
 
@@ -226,5 +229,5 @@ func changesToShow(differences []record.Difference) []record.Difference {
 		out[i].Text = redact.Text(out[i].Text)
 	}
 	slices.Reverse(out)
-	return orEmpty(out)
+	return cli.OrEmpty(out)
 }
