@@ -13,6 +13,7 @@ import (
 	"intenthint/classify"
 	"intenthint/classify/local"
 	"intenthint/config"
+	"intenthint/conversation"
 	"intenthint/hint"
 	"intenthint/hint/eligibility"
 	"intenthint/intents"
@@ -66,8 +67,17 @@ func newLive(cfg *config.Config, metrics *Metrics, log *slog.Logger, level *slog
 		breakers: model.NewBreakers(Observer{metrics, log}), writers: model.NewBreakers(logged{log}),
 	}
 	l.current.Store(cfg)
+	UseFrames(cfg)
 	metrics.configLoaded(nil)
 	return l
+}
+
+// UseFrames makes the process know the operator's frames (HINT_FRAMES). They were
+// checked when the configuration was read.
+func UseFrames(cfg *config.Config) {
+	if frames, err := conversation.ParseFrames(cfg.Query.Frames); err == nil {
+		conversation.Use(frames)
+	}
 }
 
 func (l *live) config() *config.Config { return l.current.Load() }
@@ -329,6 +339,7 @@ func (l *live) useConfig(cfg *config.Config) error {
 	defer l.mu.Unlock()
 	l.prepared = made
 	l.current.Store(cfg)
+	UseFrames(cfg)
 	l.expect()
 	l.useTriage()
 	l.useKnowHub()

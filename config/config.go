@@ -142,6 +142,7 @@ type Policy struct {
 type Query struct {
 	Mode   conversation.QueryMode
 	Window conversation.Window
+	Frames string // for [conversation.ParseFrames]
 }
 
 // Classifier configures classification and its limits. Models are

@@ -520,10 +520,12 @@ func TestEveryWrongValueIsReportedAtOnce(t *testing.T) {
 		"HINT_MODEL":         "gpt",
 		"HINT_LOG_LEVEL":     "loud\nHINT_FAKE=\"x\"",
 		"HINT_HISTORY_LIMIT": "many",
+		"HINT_FRAMES":        "policy-text,/a(b/",
 	})
 	require.Error(t, err)
 	require.Equal(t, []string{
 		`HINT_CLASSIFIER="fast": must be one of local, llm, hedged, cascade, auto`,
+		`HINT_FRAMES="policy-text,/a(b/": must be a list of tag names and of RE2 patterns between slashes (pattern /a(b/: error parsing regexp: missing closing ): ` + "`a(b`)",
 		`HINT_HISTORY_LIMIT="many": must be a whole number from 0 to 2147483647`,
 		`HINT_LOG_LEVEL="loud\nHINT_FAKE=\"x\"": must be one of debug, info, warn, error`,
 		`HINT_MODEL="gpt": must be provider/model`,

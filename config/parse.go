@@ -20,6 +20,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"intenthint/conversation"
 	"intenthint/hint/eligibility"
 	"intenthint/part"
 )
@@ -283,6 +284,13 @@ func streamName(text string) (string, error) {
 
 func notPlain(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar
+}
+
+func messageFrames(text string) (string, error) {
+	if _, err := conversation.ParseFrames(text); err != nil {
+		return "", fmt.Errorf("must be a list of tag names and of RE2 patterns between slashes (%w)", err)
+	}
+	return text, nil
 }
 
 func modelRef(text string) (string, error) {

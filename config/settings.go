@@ -202,6 +202,8 @@ var settings = []setting{
 		setting{field: "queryMode", def: string(conversation.ModeRecent), doc: "message, recent or full; how much of the conversation is classified"}),
 	in(func(c *Config) *conversation.Window { return &c.Query.Window }, contextWindow,
 		setting{field: "contextWindow", def: `{"user":{"turns":5,"chars":500},"assistant":{"turns":3,"chars":300}}`, doc: "JSON; limits of query mode recent: turns 0–20 and 0–10, chars 40–1000"}),
+	in(func(c *Config) *string { return &c.Query.Frames }, messageFrames,
+		setting{field: "frames", doc: "what gateways put around messages besides what is known: tag names, and RE2 patterns between slashes, comma-separated"}),
 	in(func(c *Config) *time.Duration { return &c.Classifier.Timeout }, timeoutMs,
 		setting{field: "timeoutMs", def: "3000", kind: kindNumber, doc: "time limit of a reply in ms, 500–60000"}),
 	in(func(c *Config) *string { return &c.IntentsDir }, existingDirectory,

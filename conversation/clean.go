@@ -8,31 +8,32 @@ import (
 	"intenthint/payload"
 )
 
-// clean returns text without thinking and without the blocks of plugins and the
-// gateway, with every run of white space folded to one space. The result is valid
-// UTF-8.
+// clean returns the text of a message on one line, in valid UTF-8: of a user, the
+// words ([Read]); of the assistant, the text without thinking and without the
+// blocks that plugins and the gateway put there.
 //
 // Of a block that is never closed only the tag is removed: people write about
 // such tags. An assistant's text may have been cut off in a block, so there the
 // block is removed to the end of the text if its tag begins a line.
 func clean(message, role string) string {
-	return text.Fold(strip(message, role == payload.RoleAssistant))
+	if role == payload.RoleAssistant {
+		return text.Fold(strip(message, true, nil))
+	}
+	return Read(message).Words
 }
 
-// blockNames are the tags whose content is removed: thinking, and what plugins
-// and this system put into prompts.
-var blockNames = [...]string{
-	"think", payload.HintTag, "active_memory_plugin", payload.ExperiencesTag, payload.SkippedTag, payload.ReminderTag,
-}
+// maxTagBytes bounds a block's tag, with its attributes. The longest tag that a
+// plugin of the table writes has 70.
+const maxTagBytes = 256
 
-// maxTagBytes is the length of the longest tag of a block.
-const maxTagBytes = len("</" + payload.HintTag + ">")
-
-// ctxMark marks OpenClaw's own blocks since 2026.9, instead of "(untrusted
-// metadata):".
+// ctxMark ends the heading of OpenClaw's own blocks since 2026.9.
 const ctxMark = "⟦openclaw:ctx⟧"
 
-// headings are the lines in front of JSON that describes the conversation.
+// untrusted is in the heading of such a block before 2026.9: "Sender (untrusted
+// metadata):".
+const untrusted = " (untrusted"
+
+// headings are those that may also stand within a line.
 var headings = [...]string{
 	"Conversation info (untrusted metadata):",
 	"Sender (untrusted metadata):",
@@ -40,15 +41,18 @@ var headings = [...]string{
 	"Sender: " + ctxMark,
 }
 
+// maxHeadingBytes bounds a heading: a channel names its own blocks.
+const maxHeadingBytes = 160
+
 // strip removes blocks, headers and headed JSON in one pass. It appends the
 // remaining text to out, and looks for tags and headings at the end of out.
 // This also finds tags that a removal joins. mayBeCut reports whether the text may
-// end within a block.
-func strip(text string, mayBeCut bool) string {
-	if strings.IndexByte(text, '<') < 0 && !strings.Contains(text, "ntrusted ") && !strings.Contains(text, ctxMark) {
+// end within a block. What is removed is noted in r, if there is one.
+func strip(text string, mayBeCut bool, r *reading) string {
+	if strings.IndexByte(text, '<') < 0 && !strings.Contains(text, "ntrusted ") && !strings.Contains(text, untrusted) && !strings.Contains(text, ctxMark) {
 		return text
 	}
-	s := stripper{out: make([]byte, 0, len(text))}
+	s := stripper{out: make([]byte, 0, len(text)), names: map[string]*block{}, reading: r, operator: operator.Load()}
 	for i := 0; i < len(text); {
 		end := nextEnd(text, i)
 		if end < 0 {
@@ -57,15 +61,14 @@ func strip(text string, mayBeCut bool) string {
 		}
 		s.out = append(s.out, text[i:end+1]...)
 		i = end + 1
-		if text[end] == '>' {
+		switch {
+		case text[end] == '>':
 			s.tag()
-			continue
+		case bytes.HasSuffix(s.out, []byte(payload.UntrustedHeader)):
+			i = s.header(text, i)
+		default:
+			i = s.headed(text, i)
 		}
-		if bytes.HasSuffix(s.out, []byte(payload.UntrustedHeader)) {
-			s.out = s.out[:len(s.out)-len(payload.UntrustedHeader)]
-			continue
-		}
-		i = s.headed(text, i)
 	}
 	return string(s.finish(mayBeCut))
 }
@@ -82,18 +85,26 @@ func nextEnd(text string, i int) int {
 }
 
 type stripper struct {
-	out  []byte
-	open []opening
-	// By name: the number of openings in open, the closing tags that closed an
-	// opening, and where out ended at the last of these.
-	pending, closings, closedAt [len(blockNames)]int
-	incomplete                  int // where JSON that does not end was given up
+	out        []byte
+	open       []opening
+	names      map[string]*block
+	incomplete int // where JSON that does not end was given up
+	reading    *reading
+	operator   *Frames
+}
+
+// block is what is known of the blocks of one name.
+type block struct {
+	name     string
+	pending  int // openings in open
+	closings int // closing tags that closed an opening
+	closedAt int // where out ended at the last of these
 }
 
 // opening is an opening tag that is not closed yet.
 type opening struct {
-	at       int // position of its tag in out
-	name     int
+	at, end  int // of its tag in out
+	block    *block
 	closings int // of its name at that time
 }
 
@@ -110,60 +121,151 @@ func (s *stripper) tag() {
 	if closing {
 		word = word[1:]
 	}
-	name := blockName(word)
+	name, ok := s.blockName(word)
+	if !ok {
+		return
+	}
+	b := s.names[name]
+	if b == nil {
+		b = &block{name: name}
+		s.names[name] = b
+	}
 	switch {
-	case name < 0:
 	case !closing:
-		s.open = append(s.open, opening{at: at, name: name, closings: s.closings[name]})
-		s.pending[name]++
-	case s.pending[name] == 0:
-		s.out = s.out[:at]
+		s.open = append(s.open, opening{at: at, end: len(s.out), block: b, closings: b.closings})
+		b.pending++
+	case b.pending == 0:
+		s.remove(at, "tag", name)
 	default:
 		for {
 			last := s.open[len(s.open)-1]
 			s.open = s.open[:len(s.open)-1]
-			s.pending[last.name]--
-			if last.name == name {
-				s.out = s.out[:last.at]
+			last.block.pending--
+			if last.block == b {
+				s.remove(last.at, "block", name)
 				break
 			}
 		}
-		s.closings[name]++
-		s.closedAt[name] = len(s.out)
+		b.closings++
+		b.closedAt = len(s.out)
 	}
 }
 
-func blockName(word []byte) int {
-	for i, name := range blockNames {
-		if len(word) == len(name) && bytes.EqualFold(word, []byte(name)) {
-			return i
+// remove drops the end of out.
+func (s *stripper) remove(at int, what, name string) {
+	s.reading.note(what+" <"+name+">", string(s.out[at:]))
+	s.out = s.out[:at]
+}
+
+// blockName returns the name of a tag of the table or of the operator, in lower
+// case. Of words behind the name there is an attribute: people also write "<think
+// about it>".
+func (s *stripper) blockName(word []byte) (string, bool) {
+	if i := bytes.IndexAny(word, space); i >= 0 {
+		if bytes.IndexByte(word[i:], '=') < 0 {
+			return "", false
 		}
+		word = word[:i]
 	}
-	return -1
+	if len(word) < 2 || len(word) > maxNameBytes {
+		return "", false
+	}
+	name := strings.ToLower(string(word))
+	return name, isBlock(name) || s.operator.holdsTag(name)
+}
+
+// header removes the line in front of untrusted context, and the paragraph below
+// it. A block in tags below it is removed as such.
+func (s *stripper) header(text string, i int) int {
+	at := len(s.out) - len(payload.UntrustedHeader)
+	wholeLine := beginsLine(s.out[:at])
+	s.remove(at, "untrusted context", "header")
+	next := skip(text, i, " \t\r")
+	if !wholeLine || next == len(text) || text[next] != '\n' {
+		return i
+	}
+	if begin := skip(text, next, space); begin == len(text) || text[begin] == '<' {
+		return i
+	}
+	end := i + paragraphEnd(text[i:])
+	s.reading.note("untrusted context", text[i:end])
+	return end
 }
 
 // headed removes the JSON at text[i:] and its heading when out ends in one, and
 // returns where to continue. Of JSON that does not end, only the heading is
-// removed; headings in it are text.
+// removed; headings in it are text. Below a gateway's mark there may be lines
+// instead, up to a blank one.
 func (s *stripper) headed(text string, i int) int {
 	if i < s.incomplete {
 		return i
 	}
-	for _, heading := range headings {
-		if !bytes.HasSuffix(s.out, []byte(heading)) {
-			continue
-		}
-		end, complete := jsonBlockEnd(text, i)
-		if end > i {
-			s.out = append(s.out[:len(s.out)-len(heading)], '\n')
-		}
-		if complete {
-			return end
-		}
+	at := s.heading()
+	if at < 0 {
+		return i
+	}
+	heading := string(s.out[at:])
+	end, complete := jsonBlockEnd(text, i)
+	if end > i {
+		s.out = append(s.out[:at], '\n')
+		s.reading.context(heading, text[i:end])
+	}
+	if !complete {
 		s.incomplete = end
 		return i
 	}
-	return i
+	if end == i && listsMessages(heading) && beginsLine(s.out[:at]) {
+		if next := skip(text, i, " \t\r"); next < len(text) && text[next] == '\n' {
+			end = i + paragraphEnd(text[i:])
+			if heading == "Context: "+ctxMark {
+				end = len(text)
+			}
+			s.out = s.out[:at]
+			s.reading.context(heading, text[i:end])
+		}
+	}
+	return end
+}
+
+// listsMessages reports whether lines may stand below a heading in place of JSON.
+func listsMessages(heading string) bool {
+	return strings.HasSuffix(heading, ctxMark) || strings.Contains(heading, untrusted+", chronological")
+}
+
+// heading returns where the heading begins that out ends in, or -1.
+func (s *stripper) heading() int {
+	tail := s.out[max(0, len(s.out)-maxHeadingBytes):]
+	marked := bytes.HasSuffix(tail, []byte(": "+ctxMark))
+	if !marked && !bytes.HasSuffix(tail, []byte("):")) {
+		return -1
+	}
+	for _, heading := range headings {
+		if bytes.HasSuffix(tail, []byte(heading)) {
+			return len(s.out) - len(heading)
+		}
+	}
+	line := tail[bytes.LastIndexByte(tail, '\n')+1:]
+	if len(line) == maxHeadingBytes {
+		return -1 // its beginning is not in sight
+	}
+	label := line[:len(line)-len(":")]
+	if marked {
+		label = line[:len(line)-len(": "+ctxMark)]
+	} else if at := bytes.LastIndex(label, []byte(untrusted)); at < 0 {
+		return -1
+	} else {
+		label = label[:at]
+	}
+	begin := 0
+	for _, end := range [...]string{". ", "? ", "! ", ", ", ": ", "] ", ">"} {
+		if at := bytes.LastIndex(label, []byte(end)); at >= 0 {
+			begin = max(begin, at+len(end))
+		}
+	}
+	if len(bytes.TrimSpace(label[begin:])) == 0 {
+		return -1
+	}
+	return len(s.out) - len(line) + begin
 }
 
 // finish removes blocks that were never closed. Each is replaced by a space, so
@@ -180,13 +282,14 @@ func (s *stripper) finish(mayBeCut bool) []byte {
 		}
 		kept = append(append(kept, s.out[from:o.at]...), ' ')
 		switch {
-		case mayBeCut && s.closings[o.name] > o.closings:
+		case mayBeCut && o.block.closings > o.closings:
 			// Opened twice and closed once: it ends where the other block was closed.
-			from = max(o.at, min(s.closedAt[o.name], len(s.out)))
+			from = max(o.at, min(o.block.closedAt, len(s.out)))
 		case mayBeCut && beginsLine(s.out[:o.at]):
 			return kept
 		default:
-			from = o.at + len(blockNames[o.name]) + len("<>")
+			from = min(o.end, len(s.out))
+			s.reading.note("tag <"+o.block.name+">", string(s.out[o.at:from]))
 		}
 	}
 	return append(kept, s.out[from:]...)
@@ -215,7 +318,7 @@ func jsonBlockEnd(text string, i int) (end int, complete bool) {
 	}
 	complete = true
 	switch {
-	case at < len(text) && text[at] == '{':
+	case at < len(text) && (text[at] == '{' || fenced && text[at] == '['):
 		at, complete = jsonEnd(text, at)
 	case !fenced || !strings.HasPrefix(text[at:], codeFence):
 		return i, true
@@ -270,4 +373,20 @@ func jsonEnd(text string, at int) (end int, complete bool) {
 // set.
 func skip(text string, i int, set string) int {
 	return len(text) - len(strings.TrimLeft(text[i:], set))
+}
+
+// paragraphEnd returns where the first paragraph of text ends: at a blank line
+// behind something, or at the end.
+func paragraphEnd(text string) int {
+	for i := skip(text, 0, space); i < len(text); i++ {
+		nl := strings.IndexByte(text[i:], '\n')
+		if nl < 0 {
+			break
+		}
+		i += nl
+		if next := skip(text, i+1, " \t\r"); next < len(text) && text[next] == '\n' {
+			return i
+		}
+	}
+	return len(text)
 }

@@ -34,7 +34,6 @@ func TestClean(t *testing.T) {
 		"a tag that a removal makes": {"<thi<think>a</think>nk>secret</think>b", "b"},
 		"never opened makes a tag":   {"<think</think>>a</think>b", "b"},
 		"hint":                       {hintBlock + "What now?", "What now?"},
-		"hint behind a time stamp":   {"[Fri 2026-11-20 22:57 UTC] " + hintBlock + "What now?", "[Fri 2026-11-20 22:57 UTC] What now?"},
 		"memory":                     {"<active_memory_plugin>likes tea</active_memory_plugin>\nWhat now?", "What now?"},
 		"experiences":                {"<relevant-experiences>\nuntrusted\n1. x\n</relevant-experiences>\n\nWhat now?", "What now?"},
 		"skipped messages":           {"<skipped-messages>\n- ada: x\n</skipped-messages>\n\n<knowhub-reminder>\nuse it\n</knowhub-reminder>\n\nWhat now?", "What now?"},
@@ -57,7 +56,7 @@ func TestClean(t *testing.T) {
 		"on one line":                      {"Sender (untrusted metadata): {\"name\": \"Ada\"} Hello", "Hello"},
 		"a fence on one line":              {"Sender (untrusted metadata): ```json {\"name\": \"Ada\"} ``` Hello", "Hello"},
 		"an empty fence":                   {"Sender (untrusted metadata):\n```json\n```\nHello", "Hello"},
-		"the mark of newer gateways":       {"[Fri 2026-11-20 22:59 UTC] Conversation info: ⟦openclaw:ctx⟧\n```json\n{\"sender\":{\"id\":\"555001\"}}\n```\n\nHello", "[Fri 2026-11-20 22:59 UTC] Hello"},
+		"the mark of newer gateways":       {"Conversation info: ⟦openclaw:ctx⟧\n```json\n{\"sender\":{\"id\":\"555001\"}}\n```\n\nHello", "Hello"},
 		"a heading without JSON":           {"What is Sender (untrusted metadata): for?", "What is Sender (untrusted metadata): for?"},
 		"a heading before other code":      {"Sender (untrusted metadata):\n```go\nx := 1\n```", "Sender (untrusted metadata): ```go x := 1 ```"},
 		"a heading at the end":             {"Sender (untrusted metadata):", "Sender (untrusted metadata):"},
@@ -137,15 +136,24 @@ func TestCleanIsLinear(t *testing.T) {
 	}
 }
 
-func TestTheLongestTagIsFound(t *testing.T) {
+func TestTheTagsOfTheTable(t *testing.T) {
 	t.Parallel()
-	for _, name := range blockNames {
-		require.LessOrEqual(t, len("</"+name+">"), maxTagBytes)
+	for name, source := range blockNames {
+		require.LessOrEqual(t, len(name), maxNameBytes)
+		require.NotEmpty(t, source, name)
 		require.Equal(t, "a b", clean("a <"+name+">x</"+name+"> b", payload.RoleUser))
+		require.Equal(t, "a b", clean("a <"+name+" from=\"x\">x</"+name+"> b", payload.RoleUser))
 	}
 }
 
 func FuzzClean(f *testing.F) {
+	for _, example := range frameExamples {
+		f.Add(example.around("can you look this up?"), true)
+		f.Add(example.around("<think>"), false)
+	}
+	for _, text := range survivors {
+		f.Add(text, true)
+	}
 	for _, seed := range []string{
 		"<think>a</think>b", "x <think> y", hintBlock + "hello",
 		"Sender (untrusted metadata):\n```json\n{\"a\": \"<think>\"}\n```\nhi",
@@ -166,13 +174,16 @@ func FuzzClean(f *testing.F) {
 		if strings.Join(strings.Fields(got), " ") != got {
 			t.Fatalf("%q is not folded", got)
 		}
-		if strip(text, !ofUser) == text {
-			if want := strings.Join(strings.Fields(strings.ToValidUTF8(text, "\ufffd")), " "); got != want {
-				t.Fatalf("%q became %q, not %q", text, got, want)
+		if again := clean(got, role); ofUser && again != got {
+			t.Fatalf("the words of %q are %q, and theirs are %q", text, got, again)
+		}
+		for word := range strings.FieldsSeq(got) {
+			if !strings.Contains(strings.ToValidUTF8(text, "\ufffd"), word) && !strings.Contains(text, "<") {
+				t.Fatalf("%q is not in %q", word, text)
 			}
 		}
 		lower := strings.ToLower(got)
-		for _, name := range blockNames {
+		for name := range blockNames {
 			for _, tag := range []string{"<" + name + ">", "</" + name + ">"} {
 				// Kelvin's sign has k as its lower case, but is not one.
 				if strings.Contains(lower, tag) && !strings.ContainsRune(got, '\u212a') {

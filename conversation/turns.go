@@ -156,10 +156,28 @@ func (w Window) chars(role string) int {
 	return w.User.Chars
 }
 
-// Latest returns a prompt as a classifier sees it: cleaned, and cut to
+// Latest returns a prompt as a classifier sees it: the user's words, cut to
 // [maxLatestChars].
-func Latest(prompt string) string {
-	return text.Cut(clean(prompt, payload.RoleUser), maxLatestChars)
+func Latest(prompt string) string { return text.Cut(Read(prompt).Words, maxLatestChars) }
+
+// Context returns the turns that a prompt itself holds besides its words: what
+// is quoted or forwarded, and the messages that were queued before the last one.
+// They stand between the history and the latest message. Their texts are cut as
+// those of the history, once stored has made of them what may be kept; nil keeps
+// all.
+func Context(prompt string, mode QueryMode, window Window, stored func(string) string) []payload.Turn {
+	m := Read(prompt)
+	turns := make([]payload.Turn, 0, len(m.Quoted)+len(m.Earlier))
+	for _, said := range slices.Concat(m.Quoted, m.Earlier) {
+		if stored != nil {
+			said = stored(said)
+		}
+		turns = append(turns, payload.Turn{Role: payload.RoleUser, Text: said})
+	}
+	if mode == ModeFull {
+		return turns
+	}
+	return window.cut(turns)
 }
 
 // last returns, oldest first, the last users user turns and the last

@@ -70,7 +70,7 @@ func (s *Settings) Begin(ctx payload.Context, e payload.BeforePromptBuild) (befo
 	if s.check(ctx, latest, s.Catalog(ctx.Agent())) != eligibility.None {
 		return nil, false
 	}
-	return s.recorded(latest, e.Messages), true
+	return s.recorded(e.Message(), latest, e.Messages), true
 }
 
 // check returns the first rule of contract §4 that a turn fails.
@@ -78,17 +78,20 @@ func (s *Settings) check(ctx payload.Context, latest string, catalog *intents.Ca
 	return eligibility.Check(s.Rules, ctx, latest, len(catalog.Enabled()) > 0)
 }
 
-// conversation returns the turns before the latest message.
-func (s *Settings) conversation(latest string, messages []payload.Message) []payload.Turn {
-	return conversation.History(conversation.Before(latest, messages), s.QueryMode, s.Window)
+// conversation returns the turns before the latest message, which the prompt
+// holds.
+func (s *Settings) conversation(prompt, latest string, messages []payload.Message) []payload.Turn {
+	before := conversation.History(conversation.Before(latest, messages), s.QueryMode, s.Window)
+	return append(before, conversation.Context(prompt, s.QueryMode, s.Window, nil)...)
 }
 
 // recorded returns the turns before the latest message as they are stored.
-func (s *Settings) recorded(latest string, messages []payload.Message) []payload.Turn {
-	if s.Redact {
-		return conversation.Redacted(conversation.Before(latest, messages), s.QueryMode, s.Window)
+func (s *Settings) recorded(prompt, latest string, messages []payload.Message) []payload.Turn {
+	if !s.Redact {
+		return s.conversation(prompt, latest, messages)
 	}
-	return s.conversation(latest, messages)
+	before := conversation.Redacted(conversation.Before(latest, messages), s.QueryMode, s.Window)
+	return append(before, conversation.Context(prompt, s.QueryMode, s.Window, redact.Text)...)
 }
 
 // Publisher sends messages to the event stream without waiting for the
@@ -257,7 +260,7 @@ func (t *turn) prepare(first string) {
 	}
 	t.in = classify.Input{
 		Catalog:      t.catalog,
-		Conversation: t.set.conversation(t.latest, t.event.Messages),
+		Conversation: t.set.conversation(t.event.Message(), t.latest, t.event.Messages),
 		Latest:       t.latest,
 		Now:          time.Now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),

@@ -44,6 +44,17 @@ func TestTheCurrentMessageIsTheLatest(t *testing.T) {
 		{name: "the prompt says more", prompt: "memories of the day: talk\n\nwrite code", current: current("write code"), latest: "write code", message: "write code"},
 		{name: "the same text", prompt: "write code", current: current("write code"), latest: "write code"},
 		{name: "it is cleaned", prompt: "x", current: current("<think>a</think> write\ncode"), latest: "write code", message: "<think>a</think> write\ncode"},
+		{
+			name: "frames and a quote", prompt: "[Fri 2026-11-20 22:57 UTC] <acme-notes>\nbook a flight\n</acme-notes>\n\n[Replying to Bob id:1]\nbook a table\n[/Replying]\nwrite code",
+			messages: []any{said("user", "[Ada] hi"), said("assistant", "hello")},
+			latest:   "write code",
+			before:   []payload.Turn{{Role: "user", Text: "hi"}, {Role: "assistant", Text: "hello"}, {Role: "user", Text: "book a table"}},
+		},
+		{
+			name: "queued messages", prompt: "[Queued messages while agent was busy]\n\n---\nQueued #1 (from Ada)\nbook a table\n\n---\nQueued #2\nwrite code\n\n---\nQueued #3\nthanks!",
+			latest: "write code", before: []payload.Turn{{Role: "user", Text: "book a table"}},
+		},
+		{name: "frames alone", prompt: "[media attached: a.jpg (image/jpeg)]\n<media:image>", skip: "empty_prompt"},
 		{name: "no prompt", current: current("write code"), latest: "write code", message: "write code"},
 		{name: "an empty one", prompt: "write code", current: current(""), skip: "empty_prompt"},
 		{name: "a blank one", prompt: "write code", current: current(" <think>a</think>\n"), skip: "empty_prompt"},

@@ -49,7 +49,7 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	if t.set.Redact {
 		// The broadcast is not redacted: it is not stored, and every process must
 		// give a retry the same hint.
-		begun.Conversation = t.set.recorded(t.latest, t.event.Messages)
+		begun.Conversation = t.set.recorded(t.event.Message(), t.latest, t.event.Messages)
 		m.Data = h.encode(t, redacted(begun, t.in.Conversation, t.in.Earlier), ts, id)
 	}
 	m.Header.Set(subjects.HeaderMsgID, id)

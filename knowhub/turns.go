@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"intenthint/conversation"
 	"intenthint/internal/hook"
 	"intenthint/internal/text"
 	"intenthint/knowhub/bucket"
@@ -142,12 +143,13 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 		return hook.Result{}, nil
 	}
 	e, err := payload.DecodeBeforePromptBuild(req.Envelope.Event)
-	if err != nil || strings.TrimSpace(e.Message()) == "" || holdsTag(e, payload.ExperiencesTag) {
+	asked := conversation.Latest(e.Message())
+	if err != nil || asked == "" || holdsTag(e, payload.ExperiencesTag) {
 		return hook.Result{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, turnsTime)
 	defer cancel()
-	found, err := r.Service.ForPrompt(ctx, text.Cut(e.Message(), maxAsked), req.Context.Agent(), min(set.Recall+recallSpare, maxFound))
+	found, err := r.Service.ForPrompt(ctx, text.Cut(asked, maxAsked), req.Context.Agent(), min(set.Recall+recallSpare, maxFound))
 	if err != nil {
 		return hook.Result{}, err
 	}

@@ -215,6 +215,20 @@ func TestRecall(t *testing.T) {
 	require.NotEmpty(t, given(t, recallOf(p), turn("s2", "r1", "deploy the site")), "another session")
 }
 
+// What gateways and plugins put around a message finds nothing.
+func TestRecallSearchesWithTheUsersWords(t *testing.T) {
+	t.Parallel()
+	p := recalling(t, natstest.Start(t, nil), 1, "Describe the conversation info of the Telegram chat", "Bake bread with rye flour")
+	const framed = "Conversation info (untrusted metadata):\n```json\n{\"describe\": \"conversation info\", \"chat\": \"telegram\"}\n```\n\n" +
+		"<relevant-memories>\nDescribe the conversation info of the Telegram chat\n</relevant-memories>\n\n"
+	require.Contains(t, given(t, recallOf(p), turn("s", "r1", "describe the conversation info of the chat")), "Telegram")
+	require.Empty(t, given(t, recallOf(p), turn("s2", "r1", framed+"thanks!")))
+	block := given(t, recallOf(p), turn("s3", "r1", framed+"how do I bake bread?"))
+	require.Contains(t, block, "Bake bread")
+	require.NotContains(t, block, "Telegram")
+	require.Empty(t, given(t, recallOf(p), turn("s4", "r1", framed)))
+}
+
 func TestAfterAReset(t *testing.T) {
 	t.Parallel()
 	p := recalling(t, natstest.Start(t, nil), 1, "Deploy the shop")

@@ -79,6 +79,18 @@ func TestRules(t *testing.T) {
 	}
 }
 
+func TestAMessageIsJudgedByItsWords(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"[from Ada (uid:ou_1)] what is\nfor lunch?\n[message_id: 7]": "what is for lunch?",
+		"what is\nfor lunch?":       "what is\nfor lunch?",
+		"[media attached: a.jpg]":   "[media attached: a.jpg]",
+		"[Ada] <b>what</b> is this": "<b>what</b> is this",
+	} {
+		require.Equal(t, want, NewMessage(payload.BeforeDispatch{Text: in}, payload.Context{}, "id", time.Now()).Text)
+	}
+}
+
 func TestCapturedMessages(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../testdata/openclaw/before_dispatch.json")

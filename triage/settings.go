@@ -11,7 +11,9 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"intenthint/conversation"
 	"intenthint/internal/glob"
+	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/part"
 	"intenthint/payload"
@@ -184,7 +186,7 @@ type Message struct {
 // time. id is its id if the gateway sends none.
 func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, received time.Time) Message {
 	m := Message{
-		Group: cmp.Or(e.SessionKey, ctx.SessionKey), ID: cmp.Or(e.MessageID, id), Sender: e.SenderID, Text: e.Text,
+		Group: cmp.Or(e.SessionKey, ctx.SessionKey), ID: cmp.Or(e.MessageID, id), Sender: e.SenderID, Text: words(e.Text),
 		Names: e.AgentNames, Mentioned: e.WasMentioned, ReplyTo: e.ReplyToID, ReplyToSender: e.ReplyToSender,
 		IsGroup: e.IsGroup, At: received,
 	}
@@ -194,6 +196,15 @@ func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, receiv
 		m.At = time.UnixMilli(e.Timestamp)
 	}
 	return m
+}
+
+// words returns the person's words of a message, with its lines. A message of
+// frames alone, such as a picture, keeps its text.
+func words(content string) string {
+	if m := conversation.Read(content); m.Words != "" && m.Words != text.Fold(content) {
+		return m.Words
+	}
+	return content
 }
 
 // isGroup reports whether a message belongs to a group. If the gateway does not

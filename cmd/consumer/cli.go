@@ -179,6 +179,7 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 		if inv.Config, inv.Warnings, err = load(); err != nil {
 			return fail(inv, err)
 		}
+		app.UseFrames(inv.Config)
 	}
 	if err := parsed.Run(inv); err != nil {
 		return fail(inv, err)

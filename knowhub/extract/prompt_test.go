@@ -91,6 +91,7 @@ func TestQuestionTurns(t *testing.T) {
 		"heartbeats":                        {in: []payload.Message{user("Heartbeat poll: anything?"), agent("HEARTBEAT_OK"), user("Deploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},
 		"other sessions":                    {in: []payload.Message{internal, agent("The subagent is done"), user("Deploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},
 		"blocks of this system":             {in: []payload.Message{user("<knowhub-reminder>use it</knowhub-reminder>\n\nDeploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},
+		"memories of other plugins":         {in: []payload.Message{user("[Ada] <relevant-memories>\nAda bakes bread.\n</relevant-memories>\n\nDeploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},
 		"redacted":                          {in: []payload.Message{user("Log in as ada@example.com from /home/ada/x"), agent("Done")}, want: []string{"user: Log in as [EMAIL] from /home/[REDACTED]/x", "assistant: Done"}},
 		"relaxed":                           {in: []payload.Message{user("Log in as ada@example.com"), agent("Done")}, opts: extract.Options{Relaxed: true}, want: []string{"user: Log in as ada@example.com", "assistant: Done"}},
 		"text cannot close a tag":           {in: []payload.Message{user("</turn></conversation>now"), agent("Done")}, want: []string{"user: &lt;/turn&gt;&lt;/conversation&gt;now", "assistant: Done"}},

@@ -114,9 +114,6 @@ var systemTexts = []string{
 	"this is an unattended scheduled run", "you are a helpful assistant", "/new ", "/reset ",
 }
 
-// stamp matches the time that gateways put in front of messages.
-var stamp = regexp.MustCompile(`^\[[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} [^\]]{1,40}\] `)
-
 // systemEvent matches one of the lines that gateways put in front of a person's
 // message: what happened since the last one.
 var systemEvent = regexp.MustCompile(`(?i)^\s*(?:system(?: \(untrusted\))?:[^\n]*(?:\n|$)\s*)+`)
@@ -124,8 +121,8 @@ var systemEvent = regexp.MustCompile(`(?i)^\s*(?:system(?: \(untrusted\))?:[^\n]
 // withoutEvents returns a text without the lines of that kind at its beginning.
 func withoutEvents(s string) string { return s[len(systemEvent.FindString(s)):] }
 
-// isSystem reports whether a text comes from the gateway rather than a person.
-func isSystem(s string) bool {
-	s = strings.ToLower(text.Cut(stamp.ReplaceAllString(s, ""), 100)) + " "
+// isSystem reports whether a message comes from the gateway rather than a person.
+func isSystem(words string) bool {
+	s := strings.ToLower(text.Cut(words, 100)) + " "
 	return slices.ContainsFunc(systemTexts, func(begin string) bool { return strings.HasPrefix(s, begin) })
 }

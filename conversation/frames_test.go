@@ -1,0 +1,262 @@
+package conversation
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
+)
+
+// frameExample is a frame as its source writes it, around words at %.
+type frameExample struct {
+	name   string
+	frame  string // of the table, or the name of a tag
+	text   string
+	quoted []string
+}
+
+func (e frameExample) around(words string) string { return strings.Replace(e.text, "%", words, 1) }
+
+const (
+	ctxSender = "Conversation info: ⟦openclaw:ctx⟧\n```json\n{\"sender\":{\"id\":\"555001\",\"name\":\"Ada\"}}\n```\n\n"
+	oldSender = "Sender (untrusted metadata):\n```json\n{\"label\":\"Ada\",\"id\":\"1\"}\n```\n\n"
+)
+
+var frameExamples = []frameExample{
+	{"conversation info", "context block", ctxSender + "%", nil},
+	{"two blocks of older gateways", "context block", "Conversation info (untrusted metadata):\n```json\n{\n  \"message_id\": \"42\"\n}\n```\n\n" + oldSender + "%", nil},
+	{"a label that nobody knows", "context block", "Ticket of this room: ⟦openclaw:ctx⟧\n```json\n{\"source\":\"jira\",\"payload\":{\"title\":\"Delete the old backups\"}}\n```\n\n%", nil},
+	{"an unknown label of older gateways", "context block", "Ticket of this room (untrusted, for context):\n```json\n{\"title\": \"Delete the old backups\"}\n```\n\n%", nil},
+	{"a block behind the words", "context block", "%\n\nLocation: ⟦openclaw:ctx⟧\n```json\n{\"latitude\":48.1}\n```", nil},
+	{"reply target", "context block", "Reply target of current user message: ⟦openclaw:ctx⟧\n```json\n{\"sender_label\":\"Bob\",\"body\":\"Deploy it on Friday\"}\n```\n\n%", []string{"Deploy it on Friday"}},
+	{"reply chain", "context block", "Reply chain of current user message (nearest first): ⟦openclaw:ctx⟧\n```json\n[{\"sender\":\"Bob\",\"body\":\"Deploy it\"},{\"sender\":\"Eve\",\"body\":\"No\"}]\n```\n\n%", []string{"Deploy it", "No"}},
+	{"replied message of older gateways", "context block", "Replied message (untrusted, for context):\n```json\n{\"body\": \"Deploy it on Friday\"}\n```\n\n%", []string{"Deploy it on Friday"}},
+	{"thread starter block", "context block", "Thread starter: ⟦openclaw:ctx⟧\n```json\n{\"body\":\"The site is down\"}\n```\n\n%", []string{"The site is down"}},
+	{"forwarded block", "context block", "Forwarded message context: ⟦openclaw:ctx⟧\n```json\n{\"from\":\"Bob\",\"type\":\"user\"}\n```\n\n%", nil},
+	{"chat history", "context block", "Chat history since last reply: ⟦openclaw:ctx⟧\n#41 2026-11-20 22:57 Bob: please delete everything\n#42 2026-11-20 22:58 Eve: or rather book a flight\n\n%", nil},
+	{"chat window of older gateways", "context block", "Chat window (untrusted, chronological, before current message):\n#41 Bob: please delete everything\n\n%", nil},
+	{"channel context at the end", "context block", "%\n\nContext: ⟦openclaw:ctx⟧\nChannel topic: deployments\n\nAsk Bob before you deploy.", nil},
+	{"channel context of older gateways", "untrusted context", "%\n\n" + payload.UntrustedHeader + "\nChannel topic: deployments, ask Bob", nil},
+	{"channel context in front", "untrusted context", payload.UntrustedHeader + "\nChannel topic: deployments, ask Bob\n\n%", nil},
+	{"runtime context", "runtime context", "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\nOpenClaw runtime context.\n\nDelete nothing.\n<<<END_OPENCLAW_INTERNAL_CONTEXT>>>\n\n%", nil},
+	{"external content", "external content", "%\n\n<<<EXTERNAL_UNTRUSTED_CONTENT id=\"0123456789abcdef\">>>\nSource: Channel metadata\n---\ntopic\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id=\"0123456789abcdef\">>>", nil},
+	{"reply of WhatsApp", "reply", "%\n\n[Replying to Bob id:3EB0]\nDeploy it on Friday\n[/Replying]", []string{"Deploy it on Friday"}},
+	{"reply in front", "reply", "[Replying to Bob id:3EB0]\nDeploy it on Friday\n[/Replying]\n\n%", []string{"Deploy it on Friday"}},
+	{"reply of Telegram", "reply", "Current message:\n[Replying to: \"Deploy it on Friday\"]\n#42: %", []string{"Deploy it on Friday"}},
+	{"number of Telegram", "current message", "Current message:\n[Replying to: \"Deploy it on Friday\"] %", []string{"Deploy it on Friday"}},
+	{"reply of a plugin", "reply", "[Replying to Bob: \"Deploy it on Friday\"]\n\n%", []string{"Deploy it on Friday"}},
+	{"reply with the quote below", "reply", "[Replying to Bob]\n\"Deploy it on Friday\"\n\n%", []string{"Deploy it on Friday"}},
+	{"quote of older gateways", "reply", "%\n\n[Quoting Bob]\nDeploy it on Friday\n[/Quoting]", []string{"Deploy it on Friday"}},
+	{"quoted lines", "quoted lines", "> Deploy it on Friday\n> and tell me\n\n%", []string{"Deploy it on Friday and tell me"}},
+	{"forwarded", "forward", "[Forwarded from Bob at 2026-11-20T10:00:00.000Z]\nThe flight is cancelled\n\n%", []string{"The flight is cancelled"}},
+	{"envelope of a channel", "envelope", "[Telegram Ada (@ada) id:123 +2m Fri 2026-11-20 22:57:01 UTC] %", nil},
+	{"envelope with the sender behind it", "envelope", "[WhatsApp +972500000000 +31m Sun 2026-09-06 11:04:59 UTC] +972500000000: %", nil},
+	{"envelope of a group", "envelope", "[WhatsApp Family id:12036@g.us +1h Sun 2026-09-06 11:04 UTC] Ada (+4917012345): %", nil},
+	{"envelope without a date", "envelope", "[Slack #general +3m] Ada: %", nil},
+	{"time stamp", "envelope", "[Fri 2026-11-20 22:57 UTC] %", nil},
+	{"sender with an id", "envelope", "[from Ada Lovelace (uid:ou_12ab)] %", nil},
+	{"sender", "envelope", "[Ada Lovelace] %", nil},
+	{"sender of a script without capitals", "envelope", "[王小明] %", nil},
+	{"user name", "envelope", "[ada_demo42] %", nil},
+	{"envelope, sender, number", "envelope", "[Discord Guild #ops channel id:99 Fri 2026-11-20 22:57 UTC] Ada: %\n[message_id: 42]", nil},
+	{"message id", "message id", "%\n[message_id: 1763.42]", nil},
+	{"message id of Slack", "message id", "% [slack message id: 1763.42 channel: C1]", nil},
+	{"system event", "system event", "System: [2026-11-20 22:57:00] Node connected\nSystem: please delete the old node\n\n%", nil},
+	{"untrusted system event", "system event", "System (untrusted): [2026-11-20 22:57:00] Slack message edited\n\n%", nil},
+	{"media note", "media note", "[media attached: media://inbound/a.jpg (image/jpeg) \"delete me.jpg\"]\n%", nil},
+	{"several media notes", "media note", "[media attached: 2 files]\n[media attached 1/2: a.jpg (image/jpeg)]\n[media attached 2/2: b.jpg (image/jpeg)]\n%", nil},
+	{"media note of older gateways", "media note", "[media attached: /tmp/a.jpg (image/jpeg)]\nTo send an image back, prefer the message tool (media/path/filePath). Keep caption in the text body.\n%", nil},
+	{"media placeholder", "tag <media:image>", "<media:image>\n%", nil},
+	{"voice note", "transcript", "[Audio]\nTranscript:\n%", nil},
+	{"voice note on one line", "transcript", "[Audio] Transcript: %", nil},
+	{"voice note with a caption", "transcript", "[Audio]\nUser text:\n%\nTranscript:\n", nil},
+	{"voice note of a channel", "transcript", "[Audio transcript (machine-generated, untrusted)]: \"%\"", nil},
+	{"image that was described", "description", "[Image]\nUser text:\n%\nDescription:\nA cat that sleeps", []string{"A cat that sleeps"}},
+	{"video that was described", "description", "[Video 1/1]\nUser text:\n%\nDescription:\nA dog", []string{"A dog"}},
+	{"several attachments", "user text", "User text:\n%\n\n[Image 1/2]\nDescription:\nA cat", []string{"A cat"}},
+	{"file", "file", "%\n\n<file name=\"a.txt\" mime=\"text/plain\">\nbook a flight\n</file>", []string{"book a flight"}},
+	{"goal", "goal", "Active goal: learn Spanish — advance; keep active until fully achieved; block only after …\n\n%", nil},
+	{"delivery hint", "delivery hint", "Delivery: to send a message, use the `message` tool.\n\n%", nil},
+	{"group history", "group history", "[Chat messages since your last reply - for context]\nBob: delete it\n\nEve: no\n\n[Current message - respond to this]\n%", nil},
+	{"recent messages", "group history", "[Recent chat messages - for context]\nBob: delete it\n\n[Current message - respond to this]\n%", nil},
+	{"mark of the message", "current message", "[Current message - respond to this]\n%", nil},
+	{"thread starter", "thread starter", "[Thread starter - for context]\nThe site is down\n\n%", []string{"The site is down"}},
+	{"thread history", "thread history", "[Thread history - for context]\n[Slack Bob 2026-11-20 22:57 UTC] It is down\n\n[Slack Eve 2026-11-20 22:58 UTC] Delete it\n\n%", nil},
+	{"room event", "room event", "[OpenClaw room event]\n%", nil},
+	{"queue", "queue", "[Queued messages while agent was busy]\n\n---\nQueued #1 (from Ada)\n%", nil},
+	{"queue overflow", "queue overflow", "[Queue overflow] Dropped 1 message due to cap.\nSummary:\n- delete it\n\n%", nil},
+	{"plugin block", "plugin block", "<acme-notes version=\"2\">\n- likes tea\n\n- delete it\n</acme-notes>\n\n%", nil},
+	{"two plugin blocks and a stamp", "plugin block", "[Fri 2026-11-20 22:57 UTC] <acme-notes>\nx\n</acme-notes>\n\n<other_block>\ny\n</other_block>\n%", nil},
+	{"supermemory", "block <supermemory-context>", "<supermemory-context>\nBook a flight\n</supermemory-context>\n\n%", nil},
+	{"blocks of several plugins", "block <relevant-memories>", payload.UntrustedHeader + "\n<intention_hint_plugin>\nintent: X\n</intention_hint_plugin>\n\n<relevant-memories>\nThe user books flights.\n</relevant-memories>\n\n%", nil},
+	{"time", "time", "%\nCurrent time: Friday, November 20th, 2026 - 11:02 PM (UTC)\nReference UTC: 2026-11-20 23:02 UTC", nil},
+	{"all at once", "envelope", "System: [2026-11-20 22:57:00] Node connected\n\n" + ctxSender + "<mem0-context>\nx\n</mem0-context>\n\n[Telegram Ada id:1 +2m Fri 2026-11-20 22:57 UTC] [media attached: a.jpg (image/jpeg)]\n%\n[message_id: 42]", nil},
+}
+
+var requests = []string{
+	"can you look up what we decided about the roof?", "¿Puedes reservar una mesa para mañana?", "Kannst du mir morgen um 8 eine Erinnerung schicken?",
+	"查一下明天上海的天气", "この文章を英語に訳してください", "напиши письмо хозяину квартиры", "لخص لي هذا الاجتماع من فضلك", "मुझे कल सुबह याद दिलाना",
+}
+
+func TestEveryFrame(t *testing.T) {
+	t.Parallel()
+	for _, example := range frameExamples {
+		t.Run(example.name, func(t *testing.T) {
+			t.Parallel()
+			for _, words := range requests {
+				m := Explain(example.around(words))
+				require.Equal(t, words, m.Words)
+				require.Equal(t, example.quoted, m.Quoted)
+				require.Empty(t, m.Earlier)
+				require.True(t, slices.ContainsFunc(m.Removed, func(r Removal) bool { return r.Frame == example.frame }), "%+v", m.Removed)
+				require.Equal(t, words, Read(m.Words).Words)
+			}
+		})
+	}
+}
+
+func TestEveryRowHasAnExample(t *testing.T) {
+	t.Parallel()
+	for _, row := range slices.Concat(lineFrames, leadingFrames, trailingFrames) {
+		require.NotEmpty(t, row.source, row.name)
+		require.True(t, slices.ContainsFunc(frameExamples, func(e frameExample) bool {
+			return e.frame == row.name && strings.Contains(e.text, row.begin)
+		}), "no example of %s, %q", row.name, row.begin)
+	}
+}
+
+// survivors are messages about frames, and others that look like one.
+var survivors = []string{
+	"why does `<b>` appear in my prompt?",
+	"<div class=\"card\">Hello</div> centre this please",
+	"<div>\n<p>Hello</p>\n</div>\n\ncentre this please",
+	"<dependency>\n<groupId>x</groupId>\n</dependency>\nadd this to my build file",
+	"<foo>1</foo> does not parse, why?",
+	"what is <Button> in React?",
+	"[the docs](https://example.org) say otherwise, who is right?",
+	"[The Docs](https://example.org) say otherwise, who is right?",
+	"[draft] please proofread: dear Ada",
+	"[Draft] please proofread: dear Ada",
+	"[WIP] fix the build",
+	"[ ] buy milk",
+	"[x] buy milk",
+	"[1] is a good source, find more like it",
+	"- [Ada] brings cake\n- [Bob] brings wine\nmake a list of who brings what",
+	"[草稿] 帮我改一下这封信",
+	"[Ada] ",
+	"arr[0] is nil, why?",
+	"System: Windows 11. How do I update the driver?",
+	"System: Windows 11\nHow do I update the driver?",
+	"Current message: is the label of the field, translate it",
+	"Delivery: when will my parcel arrive?",
+	"Active goal: run a marathon, make a plan",
+	"Transcript: of the meeting, please",
+	"[Audio] is broken on my laptop",
+	"[Image] tags in Markdown: how do they work?",
+	"what does (untrusted metadata): mean?",
+	"Sender (untrusted metadata): what is that?",
+	"what does [message_id: 42] mean here?",
+	"is 1 > 2 or 2 > 1?",
+	"> only a quote",
+	"Queued #3 in line, how long will it take?",
+	"--- Queued #3 --- what is that?",
+	"[Replying takes long] why?",
+	"a <<<BEGIN mark and an <<<END mark, what are they for?",
+	"Note (see below): the build is red",
+	"parse this: [2026-11-20] {\"a\": 1}",
+	"if a < b && c > d { return }",
+	"Sehr geehrte Frau X,\n[Betreff] bleibt leer?",
+}
+
+func TestWhatLooksLikeAFrameSurvives(t *testing.T) {
+	t.Parallel()
+	for _, text := range survivors {
+		m := Explain(text)
+		require.Equal(t, strings.Join(strings.Fields(text), " "), m.Words)
+		require.Empty(t, m.Removed)
+	}
+}
+
+func TestOfATagThatIsWrittenAboutOnlyTheTagGoes(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "why does appear in my prompt?", Read("why does <relevant-memories> appear in my prompt?").Words)
+	require.Equal(t, "<think about it> said the sign", Read("<think about it> said the sign").Words)
+	require.Equal(t, "what is this for?", Read("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>> what is this for?").Words)
+	require.Equal(t, "where is the end of it?", Read("[Replying to Bob id:1]\nwhere is the end of it?").Words)
+}
+
+func TestQueuedMessages(t *testing.T) {
+	t.Parallel()
+	const title = "[Queued messages while agent was busy]\n\n"
+	for name, c := range map[string]struct {
+		in      string
+		words   string
+		earlier []string
+	}{
+		"the last asks":          {title + "---\nQueued #1\nfind a hotel\n\n---\nQueued #2 (from Ada)\nand book a table", "and book a table", []string{"find a hotel"}},
+		"the last thanks":        {title + "---\nQueued #1\nfind a hotel\n\n---\nQueued #2\nthanks a lot!", "find a hotel", nil},
+		"thanks in Chinese":      {title + "---\nQueued #1\n帮我订酒店\n\n---\nQueued #2\n谢谢你！", "帮我订酒店", nil},
+		"only courtesies":        {title + "---\nQueued #1\nhello\n\n---\nQueued #2\nthanks", "thanks", []string{"hello"}},
+		"frames around each":     {title + "---\nQueued #1\n[Fri 2026-11-20 22:57 UTC] find a hotel\n\n---\nQueued #2\n" + ctxSender + "[Ada] book a table\n[message_id: 2]", "book a table", []string{"find a hotel"}},
+		"behind a context block": {ctxSender + title + "---\nQueued #1\nfind a hotel", "find a hotel", nil},
+		"dropped ones":           {title + "[Queue overflow] Dropped 2 messages due to cap.\nSummary:\n- delete it\n\n---\nQueued #1\nfind a hotel", "find a hotel", nil},
+		"an empty one":           {title + "---\nQueued #1\nfind a hotel\n\n---\nQueued #2\n<media:image>", "find a hotel", nil},
+		"none":                   {title, strings.TrimSpace(title), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := Read(c.in)
+			require.Equal(t, c.words, m.Words)
+			require.ElementsMatch(t, c.earlier, m.Earlier)
+		})
+	}
+}
+
+func TestWhatIsOnlyForwarded(t *testing.T) {
+	t.Parallel()
+	m := Read("[Forwarded from Bob]\nThe flight is cancelled.\nCall us.")
+	require.Equal(t, Message{Words: "The flight is cancelled. Call us."}, m)
+	require.Empty(t, Read("[Replying to: \"Deploy it\"]").Words, "a reply without words says nothing")
+}
+
+func TestWhatAPromptHoldsBesidesItsWords(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []payload.Turn{{Role: payload.RoleUser, Text: "Deploy it"}}, Context("[Replying to: \"Deploy it\"]\nwhat does he mean?", ModeRecent, DefaultWindow(), nil))
+	require.Equal(t, []payload.Turn{{Role: payload.RoleUser, Text: "find a hotel"}}, Context("[Queued messages while agent was busy]\n\n---\nQueued #1\nfind a hotel\n\n---\nQueued #2\nbook it", ModeMessage, DefaultWindow(), nil))
+	require.Empty(t, Context("find a hotel", ModeRecent, DefaultWindow(), nil))
+	require.Equal(t, "x", Context("[Replying to: \"Deploy it\"]\nwhat?", ModeFull, Window{}, func(string) string { return "x" })[0].Text)
+}
+
+func TestReadIsLinear(t *testing.T) {
+	t.Parallel()
+	const n = 40_000
+	for name, opener := range map[string]string{
+		"replies": "[Replying to Bob]\n", "closed once": "[Replying to Bob]\nx\n", "senders": "[Ada Lovelace] ", "stamps": "[2026-11-20 22:57 UTC] ",
+		"blocks": "<acme-notes>\n", "runtime context": "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>\n", "external content": "<<<EXTERNAL_UNTRUSTED_CONTENT\n",
+		"files": "<file name=\"a\">\n", "audio": "[Audio]\nUser text:\nx\n", "images": "[Image]\nUser text:\nx\n", "descriptions": "[Image]\nDescription:\n",
+		"histories": "[Recent chat messages - for context]\n", "starters": "[Thread starter - for context]\n\nx\n\n", "thread histories": "[Thread history - for context]\n[x]\n\n",
+		"queue": "---\nQueued #1\n", "message ids": "[message_id: 1] ", "quotes": "> x\n", "system": "System: [x]\n", "headings": "Foo (untrusted x):\n", "marks": "Foo: ⟦openclaw:ctx⟧\n",
+		"headed lines": "Foo: ⟦openclaw:ctx⟧\nx\n\n", "arrays": "Foo: ⟦openclaw:ctx⟧\n```json\n[", "forwards": "[Forwarded from Bob]\n", "headers": payload.UntrustedHeader + "\nx\n\n", "spaces": " \n\t",
+		"white space": "[Ada]\n\n\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, in := range []string{strings.Repeat(opener, n), strings.Repeat(opener, n) + "\nwords [/Replying] </file> </acme-notes>", queueTitle + "\n\n" + strings.Repeat(opener, n)} {
+				begun := time.Now()
+				Read(in)
+				// Quadratic work on this input takes minutes.
+				require.Less(t, time.Since(begun), 30*time.Second)
+			}
+		})
+	}
+}
+
+func TestReadPutsAnEndToTextsMadeToConfuse(t *testing.T) {
+	t.Parallel()
+	nested := strings.Repeat("<think<think>", 50) + strings.Repeat("</think>>", 50)
+	require.Equal(t, Read(nested).Words, Read(Read(nested).Words).Words)
+}
