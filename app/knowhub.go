@@ -16,7 +16,7 @@ import (
 	"intenthint/knowhub/safety"
 )
 
-// experiencesFile is the index of experiences in the data directory.
+// experiencesFile is the table of experiences in the data directory.
 const experiencesFile = "knowhub.db"
 
 // knowHubSink is the name of the sink of extraction in metrics and logs.
@@ -44,7 +44,6 @@ func (a *App) openKnowHub(ctx context.Context) error {
 	h := &hub{kept: bucket.ExperiencesOf(a.layout, a.requests.JS), turns: bucket.TurnsOf(a.layout, a.requests.JS)}
 	h.copy = knowhub.NewCopy(knowhub.CopyOptions{
 		Bucket: bucket.ExperiencesOf(a.layout, a.events.JS), Path: path, Metrics: a.metrics.knowhub, Log: log,
-		Open: func(ctx context.Context) (knowhub.Index, error) { return openIndex(ctx, path, log) },
 	})
 	h.service = knowhub.New(knowhub.Options{
 		Experiences: h.kept, Copy: h.copy, Marks: safety.Marks, Metrics: a.metrics.knowhub, Log: log,

@@ -4,50 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
+	"intenthint/internal/retry"
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index"
+	"intenthint/knowhub/table"
 )
-
-// Query is a search.
-type Query struct {
-	Text string
-	// AgentID limits the search to one agent; "" means all.
-	AgentID string
-	// Unowned limits the search to experiences without an agent.
-	Unowned bool
-	// Prompt is set if the text is a message to an agent, not words to search for:
-	// then one of function words alone finds nothing.
-	Prompt bool
-	Limit  int
-}
-
-// Hit is an experience found by a search; better hits have higher scores.
-type Hit struct {
-	experience.Experience
-	Score float64
-}
-
-// Index is a searchable copy of the bucket.
-type Index interface {
-	bucket.Follower
-	// Put applies a change of this process before the bucket reports it. The place of
-	// the copy does not move. A change that is older than the copy's entry is ignored.
-	Put(ctx context.Context, c bucket.Change) error
-	// Search returns approved experiences, best first.
-	Search(ctx context.Context, q Query) ([]Hit, error)
-	// List returns the experiences of a status, newest first.
-	List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error)
-	// Near returns experiences of any status that say nearly the same as e, best
-	// first; with own only those of the agent of e.
-	Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error)
-	// Counts returns the number of experiences by status.
-	Counts(ctx context.Context) (map[experience.Status]int, error)
-	Close() error
-}
 
 // Followed is a bucket that can be followed; [bucket.Experiences] is one.
 type Followed interface {
@@ -57,122 +22,73 @@ type Followed interface {
 // CopyOptions configure a [Copy].
 type CopyOptions struct {
 	Bucket Followed
-	// Open opens the index, and creates it if it is missing or damaged.
-	Open func(ctx context.Context) (Index, error)
-	// Path is the file of the index. If the file is replaced or removed, the index
-	// is opened again. "" for none.
+	// Path is the file of the table of experiences in SQLite. "" for none.
 	Path    string
 	Metrics *Metrics
 	Log     *slog.Logger
 }
 
-// Copy keeps an [Index] of the bucket: it follows the bucket, and reopens or
-// rebuilds the index when it is lost. Without an index, reads fail.
+// Copy is what this process knows of the bucket: an [index.Index], which answers, and a
+// [table.Table], which people read. It follows the bucket. Reads fail until the copy is
+// complete. Then it answers from memory, also while the bucket is away.
 type Copy struct {
-	o CopyOptions
+	o     CopyOptions
+	index *index.Index
+	table *table.Table // nil for none
 
-	mu      sync.Mutex // guards what follows
-	current *opened
-	fault   error // why the index cannot be opened
-	// moved is closed and replaced when current has changed.
-	moved chan struct{}
+	mu       sync.Mutex    // guards what follows
+	complete chan struct{} // closed while the copy is complete
 }
-
-// opened is an index in use. Its last user closes it.
-type opened struct {
-	Index
-	users  int
-	begun  chan struct{} // closed once Follow has begun: a new copy has been emptied by then
-	broken chan struct{} // closed by the first failure of a reader
-	once   sync.Once
-}
-
-// fail has the index reopened.
-func (o *opened) fail() { o.once.Do(func() { close(o.broken) }) }
 
 // NewCopy returns a copy that is empty until [Copy.Run] is called.
-func NewCopy(o CopyOptions) *Copy { return &Copy{o: o, moved: make(chan struct{})} }
+func NewCopy(o CopyOptions) *Copy {
+	c := &Copy{o: o, index: index.New(), complete: make(chan struct{})}
+	if o.Path != "" {
+		c.table = table.New(table.Options{Path: o.Path, Experiences: c.index, Ready: c.Ready, Log: o.Log})
+	}
+	return c
+}
 
-const (
-	// minPause and maxPause bound the backoff after a failure of the bucket or the
-	// index.
-	minPause = 100 * time.Millisecond
-	maxPause = 5 * time.Second
-	// waitTime bounds how long readers and writers wait for an index that is being
-	// opened.
-	waitTime = time.Second
-)
+// followPauses are the pauses after failures of the bucket. The first is short: a purged
+// bucket is followed again.
+var followPauses = retry.Backoff{First: 100 * time.Millisecond, Max: 5 * time.Second}
 
-// errNoIndex reports that there is no index at present.
-var errNoIndex = errors.New("index is being opened")
+// waitTime bounds how long reads wait for a copy that is not complete.
+const waitTime = time.Second
 
-// errFailed reports an index that could not be read.
-var errFailed = errors.New("index failed")
-
-// errReplaced reports that the index file was replaced or removed.
-var errReplaced = errors.New("index file replaced")
+// errIncomplete reports that the copy has not caught up with the bucket yet.
+var errIncomplete = errors.New("index of experiences is incomplete")
 
 // Run keeps the copy until ctx ends.
 func (c *Copy) Run(ctx context.Context) {
-	pause := minPause
-	for ctx.Err() == nil {
+	var writing sync.WaitGroup
+	if c.table != nil {
+		writing.Go(func() { c.table.Run(ctx) })
+	}
+	defer writing.Wait()
+	for failures := 1; ; failures++ {
 		began := time.Now()
-		err := c.round(ctx)
+		err := c.follow(ctx)
+		c.o.Metrics.ready.Set(0)
 		if ctx.Err() != nil {
 			return
 		}
-		if pause = min(2*pause, maxPause); time.Since(began) > maxPause {
-			pause = minPause
+		if time.Since(began) > followPauses.Max {
+			failures = 1
 		}
 		c.o.Log.Warn("experiences not followed, will retry", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
+		if followPauses.Wait(ctx, failures) != nil {
+			return
 		}
 	}
 }
 
-// round opens the index and follows the bucket until something fails.
-func (c *Copy) round(ctx context.Context) error {
-	index, err := c.o.Open(ctx)
-	c.mu.Lock()
-	c.fault = err
-	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	own := &opened{Index: index, begun: make(chan struct{}), broken: make(chan struct{})}
-	begun := sync.OnceFunc(func() { close(own.begun) })
-	c.use(own)
-	defer c.use(nil)
-	var file os.FileInfo
-	if c.o.Path != "" {
-		if file, err = os.Stat(c.o.Path); err != nil {
-			return err
-		}
-	}
-	check := func() error {
-		select {
-		case <-own.broken:
-			return errFailed
-		default:
-		}
-		if file == nil {
-			return nil
-		}
-		if now, err := os.Stat(c.o.Path); err != nil || !os.SameFile(now, file) {
-			return errReplaced
-		}
-		return nil
-	}
+// follow follows the bucket until something fails.
+func (c *Copy) follow(ctx context.Context) error {
 	began := time.Now()
-	return c.o.Bucket.Follow(ctx, counted{index, c.o.Metrics}, bucket.Following{
-		Check: check,
-		Applied: func(revision uint64) {
-			begun()
-			c.o.Metrics.revision.Set(float64(revision))
-		},
+	return c.o.Bucket.Follow(ctx, follower{c}, bucket.Following{
 		CaughtUp: func() {
+			c.setComplete(true)
 			c.o.Metrics.ready.Set(1)
 			c.o.Log.Debug("index of experiences has caught up", "took_ms", time.Since(began).Milliseconds())
 		},
@@ -182,141 +98,132 @@ func (c *Copy) round(ctx context.Context) error {
 	})
 }
 
-// counted is an index that counts how often it is begun again.
-type counted struct {
-	Index
-	metrics *Metrics
-}
+// follower is a copy as the bucket sees it.
+type follower struct{ *Copy }
+
+// Place implements [bucket.Follower].
+func (f follower) Place() (bucket string, revision uint64) { return f.index.Place() }
+
+// Held implements [bucket.Follower].
+func (f follower) Held() uint64 { return f.index.Held() }
 
 // Reset implements [bucket.Follower].
-func (i counted) Reset(ctx context.Context, of string) error {
-	i.metrics.rebuilds.Inc()
-	return i.Index.Reset(ctx, of)
+func (f follower) Reset(bucket string) {
+	f.setComplete(false)
+	f.o.Metrics.rebuilds.Inc()
+	f.o.Metrics.ready.Set(0)
+	f.o.Metrics.revision.Set(0)
+	f.index.Reset(bucket)
+	if f.table != nil {
+		f.table.Renew()
+	}
 }
 
-// use makes an index the one to read from, and leaves the previous one to its
-// readers.
-func (c *Copy) use(next *opened) {
-	c.mu.Lock()
-	before := c.current
-	c.current = next
-	if next != nil {
-		next.users = 1
+// Apply implements [bucket.Follower].
+func (f follower) Apply(changes []experience.Change) {
+	f.index.Apply(changes)
+	f.o.Metrics.revision.Set(float64(changes[len(changes)-1].Revision))
+	for _, change := range changes {
+		f.changed(change.ID)
 	}
-	close(c.moved)
-	c.moved = make(chan struct{})
-	c.mu.Unlock()
-	if next == nil {
-		c.o.Metrics.ready.Set(0)
-	}
-	c.leave(before)
 }
 
-// Put applies what this process has written, so that it is found at once. If that
-// fails, it is found a little later, when the bucket reports it.
-func (c *Copy) Put(ctx context.Context, e bucket.Stored) {
+func (c *Copy) changed(id string) {
+	if c.table != nil {
+		c.table.Changed(id)
+	}
+}
+
+// Put applies what this process has written, so that it is found at once.
+func (c *Copy) Put(e bucket.Stored) {
 	if c == nil {
 		return // the copy is not run
 	}
-	ctx, cancel := context.WithTimeout(ctx, waitTime)
-	defer cancel()
-	o, err := c.enter(ctx)
-	if err != nil {
-		return
-	}
-	defer c.leave(o)
-	select {
-	case <-o.begun:
-	case <-ctx.Done():
-		return
-	}
-	if err := o.Put(ctx, bucket.Change{ID: e.ID, Revision: e.Revision, Experience: e.Experience}); err != nil && ctx.Err() == nil {
-		o.fail()
+	c.index.Put(experience.Change{ID: e.ID, Revision: e.Revision, Experience: e.Experience})
+	c.changed(e.ID)
+}
+
+func (c *Copy) setComplete(now bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch before := closed(c.complete); {
+	case now && !before:
+		close(c.complete)
+	case !now && before:
+		c.complete = make(chan struct{})
 	}
 }
 
-// Ready reports whether there is an index at present.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Ready reports whether the copy is complete.
 func (c *Copy) Ready() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.current != nil
+	return closed(c.complete)
 }
 
-// Check returns why the index cannot be opened. It is a health check.
+// Check returns why the table cannot be written. It is a health check.
 func (c *Copy) Check(context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.fault
+	if c.table == nil {
+		return nil
+	}
+	return c.table.Fault()
 }
 
-// enter returns the index in use, and waits a little for one that is being opened.
-// leave must be called after reading.
-func (c *Copy) enter(ctx context.Context) (*opened, error) {
+// wait waits a little for a copy that is not complete.
+func (c *Copy) wait(ctx context.Context) error {
+	c.mu.Lock()
+	complete := c.complete
+	c.mu.Unlock()
+	if closed(complete) {
+		return ctx.Err()
+	}
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
-	for {
-		c.mu.Lock()
-		o, moved := c.current, c.moved
-		if o != nil {
-			o.users++
-		}
-		c.mu.Unlock()
-		if o != nil {
-			return o, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errNoIndex
-		case <-moved:
-		}
+	select {
+	case <-complete:
+		return nil
+	case <-ctx.Done():
+		return errIncomplete
 	}
 }
 
-func (c *Copy) leave(o *opened) {
-	if o == nil {
-		return
+// Search calls [index.Index.Search].
+func (c *Copy) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
+	if err := c.wait(ctx); err != nil {
+		return nil, err
 	}
-	c.mu.Lock()
-	o.users--
-	last := o.users == 0
-	c.mu.Unlock()
-	if last {
-		if err := o.Close(); err != nil {
-			c.o.Log.Warn("index of experiences not closed", "error", err)
-		}
-	}
+	return c.index.Search(q), nil
 }
 
-// read calls f with the index in use. After a failure the index is reopened.
-func read[T any](ctx context.Context, c *Copy, f func(Index) (T, error)) (T, error) {
-	o, err := c.enter(ctx)
-	if err != nil {
-		return *new(T), err
-	}
-	defer c.leave(o)
-	out, err := f(o.Index)
-	if err != nil && ctx.Err() == nil {
-		o.fail()
-	}
-	return out, err
-}
-
-// Search calls [Index.Search] on the index in use.
-func (c *Copy) Search(ctx context.Context, q Query) ([]Hit, error) {
-	return read(ctx, c, func(i Index) ([]Hit, error) { return i.Search(ctx, q) })
-}
-
-// List calls [Index.List] on the index in use.
+// List calls [index.Index.List].
 func (c *Copy) List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error) {
-	return read(ctx, c, func(i Index) ([]experience.Experience, error) { return i.List(ctx, status, after, limit) })
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	return c.index.List(status, after, limit), nil
 }
 
-// Near calls [Index.Near] on the index in use.
-func (c *Copy) Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error) {
-	return read(ctx, c, func(i Index) ([]Hit, error) { return i.Near(ctx, e, own) })
+// Near calls [index.Index.Near].
+func (c *Copy) Near(ctx context.Context, e experience.Experience, own bool) ([]index.Hit, error) {
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	return c.index.Near(e, own), nil
 }
 
-// Counts calls [Index.Counts] on the index in use.
+// Counts calls [index.Index.Counts].
 func (c *Copy) Counts(ctx context.Context) (map[experience.Status]int, error) {
-	return read(ctx, c, func(i Index) (map[experience.Status]int, error) { return i.Counts(ctx) })
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	return c.index.Counts(), nil
 }

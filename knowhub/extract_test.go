@@ -429,27 +429,28 @@ func TestSinkTriesAgain(t *testing.T) {
 	require.Len(t, pending, 1)
 }
 
-// A model is not paid for what could not be stored.
-func TestSinkWaitsForAnIndex(t *testing.T) {
+// A model is not paid for what may be a duplicate.
+func TestSinkWaitsForTheCopy(t *testing.T) {
 	t.Parallel()
 	m := says(`{"experiences": []}`)
 	metrics := knowhub.NewMetrics(prometheus.NewRegistry())
 	log := slog.New(slog.DiscardHandler)
-	c := knowhub.NewCopy(knowhub.CopyOptions{Open: func(context.Context) (knowhub.Index, error) { return nil, errDisk }, Metrics: metrics, Log: log})
-	var running sync.WaitGroup
-	ctx, cancel := context.WithCancel(t.Context())
-	running.Go(func() { c.Run(ctx) })
-	defer running.Wait()
-	defer cancel()
-	require.Eventually(t, func() bool { return c.Check(ctx) != nil }, patience, tick)
+	c := knowhub.NewCopy(knowhub.CopyOptions{Bucket: deaf{}, Metrics: metrics, Log: log})
 	k := &knowhub.Sink{Service: knowhub.New(knowhub.Options{Copy: c, Metrics: metrics, Log: log})}
 	set := asking(m)
 	k.Service.Use(&set)
 	_, _, fact, err := knowhub.DecodeFact(subjects.HookAgentEnd, "", []byte(`{"hook": "agent_end", "event": {"messages": `+conversation+`}, "ctx": `+person+`, "ts": 1763680000123, "id": "e1"}`))
 	require.NoError(t, err)
-	require.ErrorIs(t, k.Apply(ctx, []knowhub.Fact{fact}), errDisk)
-	require.ErrorIs(t, k.Check(ctx), errDisk, "so the event waits, and is not a dead letter")
+	const incomplete = "index of experiences is incomplete"
+	require.EqualError(t, k.Apply(t.Context(), []knowhub.Fact{fact}), incomplete)
+	require.EqualError(t, k.Check(t.Context()), incomplete, "so the event waits, and is not a dead letter")
 	require.Zero(t, m.calls.Load())
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	require.Eventually(t, func() bool { return k.Check(ctx) == nil }, patience, tick)
 }
 
 // A model that does not answer makes a dead letter of an event, which can be

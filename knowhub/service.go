@@ -16,6 +16,7 @@ import (
 	"intenthint/internal/text"
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index"
 )
 
 // Errors of the verbs. Their texts are meant for the caller.
@@ -143,7 +144,7 @@ func (s *Service) keep(ctx context.Context, e experience.Experience, again func(
 	if err != nil {
 		return e, false, s.unavailable(ctx, "keep", err)
 	}
-	s.Copy.Put(ctx, out)
+	s.Copy.Put(out)
 	return out.Experience, created, nil
 }
 
@@ -172,7 +173,7 @@ func (s *Service) Import(ctx context.Context, e experience.Experience) (stored e
 	if err != nil {
 		return p, false, s.unavailable(ctx, "keep", err)
 	}
-	s.Copy.Put(ctx, out)
+	s.Copy.Put(out)
 	return out.Experience, created, nil
 }
 
@@ -193,16 +194,16 @@ func (s *Service) unavailable(ctx context.Context, what string, err error) error
 // the agent are searched; without an agent, only those without an owner. Errors
 // are [ErrRequest] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
-	return s.find(ctx, s.within(Query{Text: text, Limit: limit}, agent), maxFound)
+	return s.find(ctx, s.within(index.Query{Text: text, Limit: limit}, agent), maxFound)
 }
 
 // ForPrompt returns the approved experiences that match a message to an agent.
 func (s *Service) ForPrompt(ctx context.Context, message, agent string, limit int) ([]experience.Experience, error) {
-	return s.find(ctx, s.within(Query{Text: message, Limit: limit, Prompt: true}, agent), maxFound)
+	return s.find(ctx, s.within(index.Query{Text: message, Limit: limit, Prompt: true}, agent), maxFound)
 }
 
 // within limits a query to what an agent may read.
-func (s *Service) within(q Query, agent string) Query {
+func (s *Service) within(q index.Query, agent string) index.Query {
 	if !s.Settings().Shared {
 		q.AgentID, q.Unowned = agent, agent == ""
 	}
@@ -212,10 +213,10 @@ func (s *Service) within(q Query, agent string) Query {
 // Find is [Service.Search] for a person, who may find all experiences; if agent
 // is not "", only those of that agent. The limit is at most [MaxShown].
 func (s *Service) Find(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
-	return s.find(ctx, Query{Text: text, AgentID: agent, Limit: limit}, MaxShown)
+	return s.find(ctx, index.Query{Text: text, AgentID: agent, Limit: limit}, MaxShown)
 }
 
-func (s *Service) find(ctx context.Context, q Query, most int) ([]experience.Experience, error) {
+func (s *Service) find(ctx context.Context, q index.Query, most int) ([]experience.Experience, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return nil, fmt.Errorf("%w: q must not be blank", ErrRequest)
 	}
@@ -228,7 +229,7 @@ func (s *Service) find(ctx context.Context, q Query, most int) ([]experience.Exp
 	return out, err
 }
 
-func (s *Service) hits(ctx context.Context, q Query) ([]Hit, error) {
+func (s *Service) hits(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	began := time.Now()
 	hits, err := s.Copy.Search(ctx, q)
 	if err != nil {
@@ -363,6 +364,6 @@ func (s *Service) change(ctx context.Context, id string, change func(known exper
 	if err != nil {
 		return experience.Experience{}, s.unavailable(ctx, "decide", err)
 	}
-	s.Copy.Put(ctx, out)
+	s.Copy.Put(out)
 	return out.Experience, nil
 }

@@ -322,11 +322,12 @@ func TestADeathBetweenBucketAndIndex(t *testing.T) {
 	require.Eventually(t, func() bool { return len(found(t, p, "wrangler", "")) == 1 }, patience, tick)
 }
 
-// deaf is a bucket that never tells of changes.
+// deaf is an empty bucket that never tells of changes.
 type deaf struct{}
 
-func (deaf) Follow(ctx context.Context, _ bucket.Follower, o bucket.Following) error {
-	o.Applied(0)
+func (deaf) Follow(ctx context.Context, f bucket.Follower, o bucket.Following) error {
+	f.Reset("deaf")
+	o.CaughtUp()
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -334,8 +335,7 @@ func (deaf) Follow(ctx context.Context, _ bucket.Follower, o bucket.Following) e
 func TestWhatWasTakenIsFoundBeforeTheBucketTells(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t, nil))
 	c := knowhub.NewCopy(knowhub.CopyOptions{
-		Bucket: deaf{}, Open: func(context.Context) (knowhub.Index, error) { return &memory{}, nil },
-		Metrics: knowhub.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler),
+		Bucket: deaf{}, Metrics: knowhub.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler),
 	})
 	p := &process{Service: knowhub.New(knowhub.Options{Experiences: bucket.NewExperiences(js, experiencesBucket), Copy: c, Log: slog.New(slog.DiscardHandler)})}
 	set := usual()
@@ -404,51 +404,6 @@ func TestAKeyThatIsDeletedOrBroken(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, created, "what is not readable is written anew")
 	require.Equal(t, []string{e.ID}, found(t, p, "deploy", ""))
-}
-
-func TestAnIndexThatFails(t *testing.T) {
-	t.Parallel()
-	p := start(t, natstest.Start(t, nil), open())
-	id := submit(t, p, deploy()).ID
-	p.index.mu.Lock()
-	p.index.fail = errDisk
-	p.index.mu.Unlock()
-	_, err := p.Search(t.Context(), "shop", "", 0)
-	require.ErrorIs(t, err, knowhub.ErrUnavailable)
-	in := deploy()
-	in.Task = "Deploy the site"
-	e := submit(t, p, in)
-	_, err = p.Approve(t.Context(), e.ID, "ada")
-	require.NoError(t, err, "the truth is in the bucket")
-	p.index.mu.Lock()
-	p.index.fail, p.index.known, p.index.of, p.index.place = nil, nil, "", 0 // a new file
-	p.index.mu.Unlock()
-	require.Eventually(t, func() bool {
-		es, err := p.Search(t.Context(), "deploy", "", 0)
-		return err == nil && len(es) == 2 && containsID(es, id)
-	}, patience, tick)
-}
-
-func TestCheck(t *testing.T) {
-	failing := true
-	c := knowhub.NewCopy(knowhub.CopyOptions{
-		Bucket: deaf{}, Open: func(context.Context) (knowhub.Index, error) {
-			if failing {
-				failing = false
-				return nil, errDisk
-			}
-			return &memory{}, nil
-		},
-		Metrics: knowhub.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler),
-	})
-	require.NoError(t, c.Check(t.Context()), "not tried yet")
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { c.Run(ctx) })
-	defer running.Wait()
-	defer cancel()
-	require.Eventually(t, func() bool { return c.Check(t.Context()) != nil }, patience, time.Millisecond)
-	require.Eventually(t, func() bool { return c.Check(t.Context()) == nil }, patience, tick, "it was opened")
 }
 
 func TestAServerThatGoesAway(t *testing.T) {

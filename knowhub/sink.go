@@ -72,8 +72,13 @@ type Sink struct {
 	Extracted Extracted
 }
 
-// Check returns why no experience can be stored at present, or nil.
-func (k *Sink) Check(ctx context.Context) error { return k.Service.Copy.Check(ctx) }
+// Check returns why repeated experiences cannot be recognised at present, or nil.
+func (k *Sink) Check(context.Context) error {
+	if !k.Service.Copy.Ready() {
+		return errIncomplete
+	}
+	return nil
+}
 
 // Apply extracts experiences from facts, each within [ExtractTime]. A
 // redelivered fact is not extracted from again. The error is that of a model, a
@@ -94,7 +99,7 @@ func (k *Sink) apply(ctx context.Context, f Fact) error {
 	ctx, cancel := context.WithTimeout(ctx, ExtractTime)
 	defer cancel()
 	if err := k.Check(ctx); err != nil {
-		return err // before a model is paid for what cannot be stored
+		return err // before a model is paid for what may be a duplicate
 	}
 	known, err := k.Extracted.Extracted(ctx, f.eventID)
 	if err != nil || known {

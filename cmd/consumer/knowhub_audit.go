@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"intenthint/cmd/consumer/cli"
@@ -107,33 +104,25 @@ func (a *audit) look(all []experience.Experience, shared bool, stale time.Durati
 	}
 }
 
-// compare finds near duplicates, with a temporary index.
-func (a *audit) compare(inv *cli.Invocation, all []experience.Experience, shared bool) (err error) {
-	dir, err := os.MkdirTemp("", "knowhub-audit-")
-	if err != nil {
-		return err
+// compare finds near duplicates.
+func (a *audit) compare(inv *cli.Invocation, all []experience.Experience, shared bool) error {
+	x := index.New()
+	changes := make([]experience.Change, len(all))
+	for i, e := range all {
+		changes[i] = experience.Change{ID: e.ID, Revision: uint64(i) + 1, Experience: e}
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // leftovers are in the temporary directory
-	x, err := index.Open(inv.Ctx, filepath.Join(dir, "index.db"), inv.Quiet())
-	if err != nil {
-		return err
-	}
-	defer x.Close() //nolint:errcheck // the file is removed
-	if err := fill(inv.Ctx, x, all); err != nil {
-		return err
-	}
+	x.Apply(changes)
 	// Of two near duplicates, a search may find the pair from one side only.
 	seen := map[[2]string]bool{}
 	outlines := outlines{}
 	bar := cli.NewProgress(inv.Stderr)
 	defer bar.Clear()
 	for i, e := range all {
-		bar.Show(i, len(all))
-		hits, err := x.Near(inv.Ctx, e, !shared)
-		if err != nil {
+		if err := inv.Ctx.Err(); err != nil {
 			return err
 		}
-		for _, h := range hits {
+		bar.Show(i, len(all))
+		for _, h := range x.Near(e, !shared) {
 			pair := [2]string{min(e.ID, h.ID), max(e.ID, h.ID)}
 			if e.ID == h.ID || seen[pair] {
 				continue
@@ -166,17 +155,6 @@ func (o outlines) of(e experience.Experience) extract.Outline {
 		o[e.ID] = known
 	}
 	return known
-}
-
-func fill(ctx context.Context, x *index.Index, all []experience.Experience) error {
-	if err := x.Reset(ctx, "audit"); err != nil {
-		return err
-	}
-	changes := make([]index.Change, len(all))
-	for i, e := range all {
-		changes[i] = index.Change{ID: e.ID, Revision: uint64(i) + 1, Experience: e}
-	}
-	return x.Apply(ctx, changes)
 }
 
 func (a *audit) print(inv *cli.Invocation) error {

@@ -37,8 +37,6 @@ type Watch struct {
 	// list may be empty. complete is true once Take has received all entries that
 	// existed when Begin was called.
 	Take func(entries []jetstream.KeyValueEntry, complete bool) error
-	// Check, if set, is called every second. Its error ends the watch.
-	Check func() error
 	// Held, if set, returns how many keys the watcher knows, deleted ones included. It
 	// is called every second, and [ErrPurged] ends the watch if the bucket cannot hold
 	// as many.
@@ -160,11 +158,6 @@ func (b *KV) look(ctx context.Context, w Watch, made time.Time, taken uint64) (l
 		return 0, fmt.Errorf("%s: %w", b.config.Bucket, jetstream.ErrBucketNotFound)
 	case err == nil && now.Last >= taken && now.Messages < held: // else it is the state of a replica that is behind
 		return 0, ErrPurged
-	}
-	if w.Check != nil {
-		if err := w.Check(); err != nil {
-			return 0, err
-		}
 	}
 	return now.Last, nil // the zero state if the server does not answer
 }

@@ -120,7 +120,6 @@ func TestWatchEndsWithTheFirstError(t *testing.T) {
 	for name, harm := range map[string]func(*Watch){
 		"begin": func(w *Watch) { w.Begin = func(string, uint64) (uint64, error) { return 0, cause } },
 		"take":  func(w *Watch) { w.Take = func([]jetstream.KeyValueEntry, bool) error { return cause } },
-		"check": func(w *Watch) { w.Check = func() error { return cause } },
 		"held":  func(w *Watch) { w.Held = func() (uint64, error) { return 0, cause } },
 	} {
 		t.Run(name, func(t *testing.T) {

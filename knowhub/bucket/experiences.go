@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/text"
 	"intenthint/knowhub/experience"
 )
 
@@ -46,8 +47,16 @@ func (s *Experiences) Get(ctx context.Context, id string) (e experience.Experien
 	}
 	known, err := bus.Get[experience.Experience](ctx, s.bucket, id)
 	known.V.ID = id
-	return known.V, known.Revision > 0 && known.Broken == nil, err
+	return known.V, known.Revision > 0 && readable(known), err
 }
+
+// readable reports whether a value is an experience: nothing has been written that has no
+// task or no status.
+func readable(known bus.Value[experience.Experience]) bool {
+	return known.Broken == nil && complete(known.V)
+}
+
+func complete(e experience.Experience) bool { return !text.Blank(e.Task) && e.Status.Valid() }
 
 // Change modifies the experience with an id. It retries on conflicts with other
 // writers, so change may be called several times. known is nil if the
@@ -62,7 +71,7 @@ func (s *Experiences) Change(ctx context.Context, id string, change func(known *
 	}
 	known, err := bus.Change(ctx, s.bucket, id, func(known *bus.Value[experience.Experience]) (write bool, err error) {
 		var before *experience.Experience
-		if known.Revision > 0 && known.Broken == nil {
+		if known.Revision > 0 && readable(*known) {
 			known.V.ID = id
 			before = &known.V
 		}
@@ -80,7 +89,7 @@ func (s *Experiences) Change(ctx context.Context, id string, change func(known *
 // several times. A missing or unreadable one is no error.
 func (s *Experiences) Remove(ctx context.Context, id string, remove func(known experience.Experience) bool) error {
 	return bus.Remove(ctx, s.bucket, id, func(known *bus.Value[experience.Experience]) bool {
-		return known.Broken == nil && remove(known.V)
+		return readable(*known) && remove(known.V)
 	})
 }
 
@@ -104,8 +113,12 @@ func (s *Experiences) All(ctx context.Context, yield func(experience.Experience)
 	return unreadable, err
 }
 
-// errKey reports an entry whose key is not an id.
-var errKey = errors.New("the key is not an id")
+var (
+	// errKey reports an entry whose key is not an id.
+	errKey = errors.New("the key is not an id")
+	// errIncomplete reports an entry that is JSON, and no experience.
+	errIncomplete = errors.New("no task or no status")
+)
 
 // read returns the experience of an entry. Its id is the key, whatever it says itself.
 func read(entry jetstream.KeyValueEntry) (e experience.Experience, err error) {
@@ -114,6 +127,9 @@ func read(entry jetstream.KeyValueEntry) (e experience.Experience, err error) {
 	}
 	if err := json.Unmarshal(entry.Value(), &e); err != nil {
 		return experience.Experience{}, err
+	}
+	if !complete(e) {
+		return experience.Experience{}, errIncomplete
 	}
 	e.ID = entry.Key()
 	return e, nil

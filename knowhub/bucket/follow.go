@@ -10,41 +10,25 @@ import (
 	"intenthint/knowhub/experience"
 )
 
-// Change is a change of the bucket.
-type Change struct {
-	// ID is the key.
-	ID string
-	// Revision is the bucket's revision, greater than those of all earlier
-	// changes.
-	Revision uint64
-	// Experience is the current experience, unless it was Removed.
-	Experience experience.Experience
-	Removed    bool
-}
-
 // Follower keeps a copy of the bucket.
 type Follower interface {
 	// Place returns the bucket that the copy belongs to, "" for none, and the
 	// revision that it has reached.
-	Place(ctx context.Context) (bucket string, revision uint64, err error)
+	Place() (bucket string, revision uint64)
 	// Reset empties the copy. From now on it belongs to the given bucket, at
 	// revision 0.
-	Reset(ctx context.Context, bucket string) error
-	// Apply applies changes in the order of their revisions. It must be
-	// idempotent: changes may be repeated.
-	Apply(ctx context.Context, changes []Change) error
+	Reset(bucket string)
+	// Apply applies changes in the order of their revisions, at least one.
+	Apply(changes []experience.Change)
 	// Held returns how many keys of the bucket the copy knows, those that were removed
 	// included.
-	Held(ctx context.Context) (keys uint64, err error)
+	Held() (keys uint64)
 }
 
 // Following holds the callbacks of [Experiences.Follow].
 type Following struct {
-	// Check is called every second. Its error ends Follow.
-	Check func() error
-	// Applied receives the revision that the copy has reached.
-	Applied func(revision uint64)
-	// CaughtUp is called once the copy has all entries that existed at the beginning.
+	// CaughtUp is called once the copy has all entries that existed at the beginning,
+	// and again after each reset.
 	CaughtUp func()
 	// Unreadable receives the key of an entry that is no experience, and why.
 	Unreadable func(key string, err error)
@@ -59,29 +43,20 @@ func (s *Experiences) Follow(ctx context.Context, f Follower, o Following) error
 	err := s.bucket.Watch(ctx, bus.Watch{
 		Begin: func(id string, last uint64) (uint64, error) {
 			current = id
-			of, place, err := f.Place(ctx)
-			if err != nil {
-				return 0, err
-			}
+			of, place := f.Place()
 			if of != id || place > last {
-				if err := f.Reset(ctx, id); err != nil {
-					return 0, err
-				}
-				place = 0
+				f.Reset(id)
+				caught, place = false, 0
 			}
-			o.Applied(place)
 			return place, nil
 		},
 		Take: func(entries []jetstream.KeyValueEntry, complete bool) error {
-			changes := make([]Change, len(entries))
+			changes := make([]experience.Change, len(entries))
 			for i, entry := range entries {
 				changes[i] = o.changeOf(entry)
 			}
 			if len(changes) > 0 {
-				if err := f.Apply(ctx, changes); err != nil {
-					return err
-				}
-				o.Applied(changes[len(changes)-1].Revision)
+				f.Apply(changes)
 			}
 			if complete && !caught {
 				caught = true
@@ -89,19 +64,18 @@ func (s *Experiences) Follow(ctx context.Context, f Follower, o Following) error
 			}
 			return nil
 		},
-		Check: o.Check,
-		Held:  func() (uint64, error) { return f.Held(ctx) },
+		Held: func() (uint64, error) { return f.Held(), nil },
 	})
 	if errors.Is(err, bus.ErrPurged) {
-		err = errors.Join(err, f.Reset(ctx, current))
+		f.Reset(current)
 	}
 	return err
 }
 
 // changeOf reads an entry. An unreadable entry counts as removed: it cannot be found
 // until it is repaired.
-func (o Following) changeOf(entry jetstream.KeyValueEntry) Change {
-	c := Change{ID: entry.Key(), Revision: entry.Revision(), Removed: entry.Operation() != jetstream.KeyValuePut}
+func (o Following) changeOf(entry jetstream.KeyValueEntry) experience.Change {
+	c := experience.Change{ID: entry.Key(), Revision: entry.Revision(), Removed: entry.Operation() != jetstream.KeyValuePut}
 	if c.Removed {
 		return c
 	}

@@ -57,6 +57,17 @@ type Experience struct {
 	DecidedBy string    `json:"decided_by,omitempty"`
 }
 
+// Change is a change of the bucket of experiences.
+type Change struct {
+	// ID is the key.
+	ID string
+	// Revision is the bucket's revision, greater than those of all earlier changes.
+	Revision uint64
+	// Experience is the current experience, unless it was Removed.
+	Experience Experience
+	Removed    bool
+}
+
 // FlagInjection marks an experience that looks like a prompt injection.
 const FlagInjection = "injection"
 

@@ -1,9 +1,7 @@
 package index_test
 
 import (
-	"database/sql"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -13,21 +11,12 @@ import (
 	"intenthint/knowhub/index"
 )
 
-func open(t testing.TB, path string) *index.Index {
-	t.Helper()
-	x, err := index.Open(t.Context(), path, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = x.Close() })
+// made returns an index with changes.
+func made(changes ...experience.Change) *index.Index {
+	x := index.New()
+	x.Reset("bucket")
+	x.Apply(changes)
 	return x
-}
-
-// plain opens a file as a stranger would.
-func plain(t testing.TB, path string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	return db
 }
 
 // approved is an approved experience.
@@ -35,13 +24,17 @@ func approved(id, task, resource, result string) experience.Experience {
 	return experience.Experience{ID: id, Task: task, Resource: resource, Result: result, Confidence: 1, Status: experience.Approved, AgentID: "main", SubmittedBy: "jo", CreatedAt: created}
 }
 
-func change(revision int, e experience.Experience) index.Change {
-	return index.Change{ID: e.ID, Revision: uint64(revision), Experience: e} //nolint:gosec // small
+func change(revision int, e experience.Experience) experience.Change {
+	return experience.Change{ID: e.ID, Revision: uint64(revision), Experience: e} //nolint:gosec // small
+}
+
+func removed(revision uint64, id string) experience.Change {
+	return experience.Change{ID: id, Revision: revision, Removed: true}
 }
 
 // some are n experiences.
-func some(n int) []index.Change {
-	var changes []index.Change
+func some(n int) []experience.Change {
+	var changes []experience.Change
 	for i := range n {
 		e := approved(fmt.Sprintf("id%04d", i), fmt.Sprintf("task number%d of many", i), "resource", fmt.Sprintf("result about topic%d", i%7))
 		e.CreatedAt = created.Add(time.Duration(i) * time.Minute)
@@ -52,9 +45,9 @@ func some(n int) []index.Change {
 
 func search(t testing.TB, x *index.Index, text string) (ids []string) {
 	t.Helper()
-	hits, err := x.Search(t.Context(), index.Query{Text: text})
-	require.NoError(t, err)
+	hits := x.Search(index.Query{Text: text})
 	for _, h := range hits {
+		require.NotEmpty(t, h.Task)
 		ids = append(ids, h.ID)
 	}
 	return ids

@@ -1,331 +1,266 @@
 package index
 
 import (
-	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net/url"
-	"os"
-	"path/filepath"
-	"runtime"
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
+	"unique"
 
-	"github.com/gofrs/flock"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"intenthint/knowhub/experience"
 )
 
-var (
-	// ErrDamaged reports a file that cannot be read. [Index.Close] then removes
-	// it, so that the next [Open] creates a new one.
-	ErrDamaged = errors.New("damaged index")
-	// ErrBegunAgain reports that another process has begun the copy again since
-	// [Index.Place] was called: the changes to apply may be incomplete.
-	ErrBegunAgain = errors.New("index begun again by another process")
-	// errOther reports a file of another version of this program.
-	errOther = errors.New("index of another version")
-	// errForeign and errNotRegular report a file or directory at the path of the
-	// index that is not an index.
-	errForeign    = errors.New("database of another program")
-	errNotRegular = errors.New("not a regular file")
-)
-
-const (
-	// busyTimeout is how long a writer waits for writers of other processes.
-	busyTimeout = 5 * time.Second
-	// openTimeout bounds how long [Open] waits for another process that is
-	// opening, checking or creating the file.
-	openTimeout = 30 * time.Second
-	// cacheKiB bounds the page cache of a connection.
-	cacheKiB = 8 << 10
-	// pageSize is SQLite's default, in bytes.
-	pageSize = 4096
-	// walBytes is the size at which the write-ahead log is checkpointed into the
-	// file, and the size that it is truncated to.
-	walBytes = 8 << 20
-	// maxReaders bounds the connections that read.
-	maxReaders = 4
-)
-
-// Index is an open index. It is safe for concurrent use.
+// Index is a searchable copy of the bucket. It is safe for concurrent use.
+//
+// Many calls read and one writes. A writer holds writing, works out the terms of a
+// change, and holds mu only while it puts them in place, some ten microseconds for one
+// experience. A reader holds mu for a search. Entries are not changed but replaced, so
+// they are read without a lock once they have been found. Lock order: writing, mu.
 type Index struct {
-	path        string
-	log         *slog.Logger
-	write, read *sql.DB
-	writing     writing
-	readers     chan *reader // nil is one that is not open yet
-	closed      sync.Once    // of the readers
-	cache       atomic.Pointer[cache]
-	begun       atomic.Int64 // place.begun as last seen by this process
-	damaged     atomic.Bool
+	writing sync.Mutex
+
+	mu       sync.RWMutex // guards what follows; a writer may read without it
+	bucket   string
+	revision uint64
+	keys     map[string]int // row by key of the bucket, noRow for one without an experience
+	rows     []row
+	free     []int // rows without an entry
+	counts   map[experience.Status]int
+	terms    map[string]*term
+	words    names // the terms without digits
+	numbered names // those with digits
 }
 
-// Open opens the index in the file at path, and creates it if it is missing. A
-// damaged index, or one of another version, is rebuilt. A directory or the database of
-// another program at path is renamed, and a new index is created. Both are logged.
-// Errors are, for example, a directory that cannot be written, or a full disk.
-func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return nil, fmt.Errorf("index of experiences: %w", err)
-	}
-	lock, err := lockFile(ctx, path)
-	if err != nil {
-		return nil, fmt.Errorf("index of experiences: %w", err)
-	}
-	defer func() { _ = lock.Close() }()
-	x, err := open(ctx, path, log)
-	switch {
-	case errors.Is(err, errForeign), errors.Is(err, errNotRegular):
-		aside := fmt.Sprintf("%s.aside-%d", path, time.Now().UnixMilli())
-		log.Warn("renaming a file or directory that is not an index of experiences", "file", path, "as", aside, "error", err)
-		if moved := renameFiles(path, aside); moved != nil {
-			return nil, fmt.Errorf("index of experiences: %w, and it cannot be renamed: %w", err, moved)
-		}
-		x, err = open(ctx, path, log)
-	case err != nil && (isDamage(err) || errors.Is(err, errOther)):
-		log.Warn("rebuilding index of experiences", "file", path, "error", err)
-		if err = removeFiles(path); err == nil {
-			x, err = open(ctx, path, log)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("index of experiences %s: %w", path, err)
-	}
-	return x, nil
+// noRow stands for the key of an experience that was removed.
+const noRow = -1
+
+// row is the place of an experience. entry is nil for a free one.
+type row struct {
+	*entry
+	agent    unique.Handle[string]
+	approved bool
 }
 
-// lockFile waits until no other process is opening or removing the file.
-func lockFile(ctx context.Context, path string) (*flock.Flock, error) {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	return lock, nil
+type entry struct {
+	experience.Experience
+	revision uint64
 }
 
-// suffixes are the endings of the names of a database's files. The database itself is
-// the last one.
-var suffixes = []string{"-wal", "-shm", "-journal", ""}
-
-func renameFiles(path, to string) error {
-	for _, suffix := range suffixes {
-		if err := os.Rename(path+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+// newEntry returns the entry of a change. Texts that many experiences share are kept once.
+func newEntry(c experience.Change) *entry {
+	e := &entry{c.Experience, c.Revision}
+	e.ID = strings.Clone(c.ID) // it may be a part of a subject
+	e.Status = experience.Status(shared(string(e.Status)))
+	e.AgentID, e.SubmittedBy, e.SessionKey = shared(e.AgentID), shared(e.SubmittedBy), shared(e.SessionKey)
+	return e
 }
 
-func removeFiles(path string) error {
-	for _, suffix := range suffixes {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+func shared(s string) string { return unique.Make(s).Value() }
+
+// copied returns the experience for a caller, who may change it.
+func (e *entry) copied() experience.Experience {
+	out := e.Experience
+	out.Flags = slices.Clone(e.Flags)
+	return out
 }
 
-func open(ctx context.Context, path string, log *slog.Logger) (_ *Index, err error) {
-	if info, err := os.Stat(path); err == nil {
-		switch {
-		case !info.Mode().IsRegular():
-			return nil, errNotRegular
-		case info.Size()%pageSize != 0: // SQLite would read the missing bytes as zeros
-			return nil, fmt.Errorf("%w: %d bytes, not a multiple of the page size", ErrDamaged, info.Size())
-		}
-	}
-	// SQLite creates its other files with the mode of this file.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	x := &Index{path: path, log: log}
-	defer func() {
-		if err != nil {
-			_ = x.close()
-		}
-	}()
-	if x.write, err = sql.Open("sqlite", dataSource(path, false)); err != nil {
-		return nil, err
-	}
-	x.write.SetMaxOpenConns(1)
-	if err := check(ctx, x.write); err != nil {
-		return nil, err
-	}
-	if err := migrate(ctx, x.write); err != nil {
-		return nil, err
-	}
-	if x.read, err = sql.Open("sqlite", dataSource(path, true)); err != nil {
-		return nil, err
-	}
-	x.readers = make(chan *reader, min(maxReaders, runtime.GOMAXPROCS(0)+1))
-	for range cap(x.readers) {
-		x.readers <- nil
-	}
-	err = x.reading(ctx, func(r *reader) error {
-		return r.snapshot(func() error { return r.compare(ctx) })
-	})
-	if err == nil {
-		err = x.writing.prepare(ctx, x.write)
-	}
-	if err != nil {
-		var e *sqlite.Error
-		if errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR { // a table is missing
-			err = fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
-		return nil, err
-	}
-	if _, _, err := x.Place(ctx); err != nil {
-		return nil, err
-	}
-	return x, nil
+// New returns an empty index, which is a copy of no bucket.
+func New() *Index {
+	x := &Index{}
+	x.clear("")
+	return x
 }
 
-// dataSource returns the data source name: the file, with the settings of every
-// connection.
-func dataSource(path string, read bool) string {
-	q := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
-		fmt.Sprintf("page_size(%d)", pageSize),
-		"journal_mode(wal)",
-		"synchronous(normal)", // changes lost in a power cut are applied again from the bucket
-		fmt.Sprintf("cache_size(-%d)", cacheKiB),
-		fmt.Sprintf("wal_autocheckpoint(%d)", walBytes/pageSize),
-		fmt.Sprintf("journal_size_limit(%d)", walBytes),
-		"temp_store(memory)",
-		"trusted_schema(off)",
-	}}
-	if read {
-		q.Add("_pragma", "query_only(on)")
-	} else {
-		q.Set("_txlock", "immediate")
-	}
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}
-	return u.String()
-}
-
-// check verifies the pages of the file.
-func check(ctx context.Context, db *sql.DB) error {
-	var found string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
-		return err
-	}
-	if found != "ok" {
-		return fmt.Errorf("%w: %s", ErrDamaged, found)
-	}
-	return nil
-}
-
-// isDamage reports whether SQLite found the file to be damaged, or not a
-// database.
-func isDamage(err error) bool {
-	if errors.Is(err, ErrDamaged) {
-		return true
-	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA:
-		return true
-	}
-	return e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ
-}
-
-// note remembers damage, and wraps it in [ErrDamaged].
-func (x *Index) note(err error) error {
-	if err == nil || !isDamage(err) {
-		return err
-	}
-	x.damaged.Store(true)
-	if errors.Is(err, ErrDamaged) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrDamaged, err)
-}
-
-// Close closes the index. An index found to be damaged is removed.
-func (x *Index) Close() error {
-	if !x.damaged.Load() {
-		return x.close()
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
-	defer cancel()
-	mine, statErr := os.Stat(x.path)
-	lock, err := lockFile(ctx, x.path)
-	if err != nil {
-		return errors.Join(err, x.close())
-	}
-	defer func() { _ = lock.Close() }()
-	err = x.close()
-	if now, nowErr := os.Stat(x.path); statErr == nil && nowErr == nil && os.SameFile(mine, now) {
-		x.log.Warn("damaged index of experiences removed", "file", x.path)
-		err = errors.Join(err, removeFiles(x.path))
-	}
-	return err
-}
-
-func (x *Index) close() error {
-	var errs []error
-	if x.readers != nil {
-		errs = append(errs, x.closeReaders())
-	}
-	if x.read != nil {
-		errs = append(errs, x.read.Close())
-	}
-	if x.write != nil {
-		errs = append(errs, x.write.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// Place returns the bucket that the index is a copy of, "" for none, and the
-// revision that it has reached.
-func (x *Index) Place(ctx context.Context) (bucket string, revision uint64, err error) {
-	p, err := readPlace(ctx, x.write)
-	if err != nil {
-		return "", 0, x.note(err)
-	}
-	x.begun.Store(p.begun)
-	return p.bucket, p.revision, nil
+func (x *Index) clear(bucket string) {
+	x.bucket, x.revision = bucket, 0
+	x.keys, x.rows, x.free = make(map[string]int), nil, nil
+	x.counts = map[experience.Status]int{experience.Pending: 0, experience.Approved: 0, experience.Rejected: 0}
+	x.terms, x.words, x.numbered = make(map[string]*term), names{}, names{}
 }
 
 // Reset empties the index. From now on it is a copy of bucket, at revision 0.
-func (x *Index) Reset(ctx context.Context, bucket string) error {
-	var begun int64
-	err := x.change(ctx, func(tx *sql.Tx) error {
-		for _, table := range []string{"experiences", "terms", "postings", "sets", "removed"} {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table); err != nil { //nolint:gosec // the names are above
-				return err
-			}
-		}
-		return tx.QueryRowContext(ctx, `UPDATE place SET bucket = ?, revision = 0, begun = begun + 1, held = 0, checksum = 0 RETURNING begun`, bucket).Scan(&begun)
-	})
-	if err == nil {
-		x.begun.Store(begun)
-	}
-	return err
+func (x *Index) Reset(bucket string) {
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.clear(bucket)
 }
 
-// change calls f in a write transaction.
-func (x *Index) change(ctx context.Context, f func(tx *sql.Tx) error) error {
-	tx, err := x.write.BeginTx(ctx, nil)
-	if err != nil {
-		return x.note(err)
+// Place returns the bucket that the index is a copy of, "" for none, and the revision
+// that it has reached.
+func (x *Index) Place() (bucket string, revision uint64) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.bucket, x.revision
+}
+
+// Held returns how many keys of the bucket the index knows: its experiences, and keys
+// that were removed.
+func (x *Index) Held() uint64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return uint64(len(x.keys))
+}
+
+// Apply applies changes in the order of their revisions. Changes that the copy already
+// has are ignored.
+func (x *Index) Apply(changes []experience.Change) {
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	for _, c := range changes {
+		if c.Revision > x.revision {
+			x.take(c, c.Revision)
+		}
 	}
-	defer func() { _ = tx.Rollback() }()
-	if err := f(tx); err != nil {
-		return x.note(err)
+}
+
+// Put applies a change of this process before [Index.Apply] receives it and the changes
+// before it. The revision of the copy therefore does not move. A change that is older
+// than the copy's entry is ignored.
+func (x *Index) Put(c experience.Change) {
+	x.writing.Lock()
+	defer x.writing.Unlock()
+	if c.Revision > x.revision {
+		x.take(c, x.revision)
 	}
-	return x.note(tx.Commit())
+}
+
+// take applies a change, and moves the copy to a revision. writing is held.
+func (x *Index) take(c experience.Change, to uint64) {
+	n, known := x.keys[c.ID]
+	var old, now *entry
+	if known && n != noRow {
+		old = x.rows[n].entry
+	}
+	newer := old == nil || c.Revision > old.revision // see [Index.Put]
+	if !c.Removed {
+		now = newEntry(c)
+	}
+	var was, is map[string]byte
+	if newer && !sameText(old, now) {
+		was, is = impacts(old), impacts(now)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.revision = to; !newer {
+		return
+	}
+	switch {
+	case now == nil && old == nil:
+		x.keys[c.ID] = noRow
+		return
+	case now == nil:
+		x.keys[c.ID] = noRow
+		x.free = append(x.free, n)
+	case old == nil:
+		n = x.newRow()
+		x.keys[now.ID] = n
+	}
+	if old != nil {
+		x.counts[old.Status]--
+	}
+	for name := range was {
+		if _, ok := is[name]; !ok {
+			x.dropPosting(name, n)
+		}
+	}
+	for name, impact := range is {
+		x.setPosting(name, n, impact)
+	}
+	x.rows[n] = row{entry: now}
+	if now != nil {
+		x.counts[now.Status]++
+		x.rows[n].agent, x.rows[n].approved = unique.Make(now.AgentID), now.Status == experience.Approved
+	}
+}
+
+// newRow returns the number of a free row.
+func (x *Index) newRow() int {
+	if last := len(x.free) - 1; last >= 0 {
+		n := x.free[last]
+		x.free = x.free[:last]
+		return n
+	}
+	x.rows = append(x.rows, row{})
+	return len(x.rows) - 1
+}
+
+// sameText reports whether two entries have the same terms.
+func sameText(a, b *entry) bool {
+	return a == b || a != nil && b != nil && a.Task == b.Task && a.Resource == b.Resource && a.Result == b.Result
+}
+
+// size returns the number of experiences.
+func (x *Index) size() int { return len(x.rows) - len(x.free) }
+
+// Get returns the experience with an id; ok is false if there is none.
+func (x *Index) Get(id string) (e experience.Experience, ok bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	n, ok := x.keys[id]
+	if !ok || n == noRow {
+		return e, false
+	}
+	return x.rows[n].copied(), true
+}
+
+// All returns all experiences, in no order. They must not be changed.
+func (x *Index) All() []*experience.Experience {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	all := make([]*experience.Experience, 0, x.size())
+	for _, r := range x.rows {
+		if r.entry != nil {
+			all = append(all, &r.Experience)
+		}
+	}
+	return all
+}
+
+// Counts returns how many experiences there are of each status.
+func (x *Index) Counts() map[experience.Status]int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return maps.Clone(x.counts)
+}
+
+const (
+	defaultList = 50
+	maxList     = 1000
+)
+
+// List returns the experiences of a status, newest first, those that come after one;
+// with its zero value from the newest on. They are at most limit, 50 if limit is not
+// positive, and never more than 1000.
+func (x *Index) List(status experience.Status, after experience.Experience, limit int) []experience.Experience {
+	newest := top[*entry]{most: bound(limit, defaultList, maxList), order: func(a, b *entry) int {
+		return later(&b.Experience, &a.Experience)
+	}}
+	x.mu.RLock()
+	for _, r := range slices.Backward(x.rows) { // mostly the newest first, so most others are not kept
+		if r.entry != nil && r.Status == status && (after.ID == "" || later(&r.Experience, &after) < 0) {
+			newest.add(r.entry)
+		}
+	}
+	x.mu.RUnlock()
+	var list []experience.Experience
+	for _, e := range newest.sorted() {
+		list = append(list, e.copied())
+	}
+	return list
+}
+
+// later compares two experiences by their time, then by their id.
+func later(a, b *experience.Experience) int {
+	return cmp.Or(cmp.Compare(a.CreatedAt.UnixMilli(), b.CreatedAt.UnixMilli()), cmp.Compare(a.ID, b.ID))
+}
+
+// bound returns limit, but at most most; usual if limit is not positive.
+func bound(limit, usual, most int) int {
+	if limit <= 0 {
+		return usual
+	}
+	return min(limit, most)
 }

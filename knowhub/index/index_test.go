@@ -3,7 +3,6 @@ package index_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,39 +13,14 @@ import (
 	"intenthint/knowhub/index"
 )
 
-func TestColumns(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new", "knowhub.db")
-	x := open(t, path)
-	e := approved("a1", "Deploy", "wrangler", "--env production")
-	e.SessionKey, e.Confidence = "agent:main:main", 0.75
-	require.NoError(t, x.Apply(t.Context(), []index.Change{change(7, e)}))
-
-	db := plain(t, path)
-	var id, task, resource, result, status, agent, by, session, at string
-	var confidence float64
-	require.NoError(t, db.QueryRow(`SELECT id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at FROM experiences`).
-		Scan(&id, &task, &resource, &result, &confidence, &status, &agent, &by, &session, &at))
-	require.Equal(t, []any{"a1", "Deploy", "wrangler", "--env production", 0.75, "approved", "main", "jo", "agent:main:main", "2026-03-01T12:00:00Z"},
-		[]any{id, task, resource, result, confidence, status, agent, by, session, at})
-	var column string
-	require.NoError(t, db.QueryRow(`SELECT i.name FROM pragma_index_list('experiences') l, pragma_index_info(l.name) i WHERE l.name = 'experiences_agent_id'`).Scan(&column))
-	require.Equal(t, "agent_id", column)
-	var version int
-	require.NoError(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
-	require.Equal(t, 10, version)
-}
-
 // Every key of the bucket counts once, whatever became of it.
 func TestHeld(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
-	require.NoError(t, x.Reset(t.Context(), "bucket"))
-	removed := func(revision uint64, id string) index.Change {
-		return index.Change{ID: id, Revision: revision, Removed: true}
-	}
+	x := index.New()
+	x.Reset("bucket")
 	a, b := approved("a", "apples", "tree", "ripe"), approved("b", "berries", "bush", "sweet")
 	for _, tt := range []struct {
 		name   string
-		change index.Change
+		change experience.Change
 		want   uint64
 	}{
 		{"new", change(1, a), 1},
@@ -58,93 +32,83 @@ func TestHeld(t *testing.T) {
 		{"back", change(7, a), 3},
 		{"removed before a later change", removed(8, "a"), 3},
 	} {
-		require.NoError(t, x.Apply(t.Context(), []index.Change{tt.change}), tt.name)
-		held, err := x.Held(t.Context())
-		require.NoError(t, err)
+		x.Apply([]experience.Change{tt.change})
+		held := x.Held()
 		require.Equal(t, tt.want, held, tt.name)
 	}
-	require.NoError(t, x.Put(t.Context(), change(10, a)))
-	require.NoError(t, x.Apply(t.Context(), []index.Change{removed(9, "a")}), "older than what was put")
-	held, err := x.Held(t.Context())
-	require.NoError(t, err)
+	x.Put(change(10, a))
+	x.Apply([]experience.Change{removed(9, "a")}) // older than what was put
+	held := x.Held()
 	require.EqualValues(t, 3, held)
-	require.NoError(t, x.Reset(t.Context(), "bucket"))
-	held, err = x.Held(t.Context())
-	require.NoError(t, err)
+	x.Reset("bucket")
+	held = x.Held()
 	require.Zero(t, held)
 }
 
 func TestReadsBackWhatWasApplied(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	x := index.New()
 	e := approved("a1", "Deploy", "wrangler", "--env production")
 	e.Flags, e.Seen, e.DecidedAt, e.DecidedBy = []string{"injection"}, 3, created.Add(time.Hour), "mo"
 	e.CreatedAt = created.Add(123 * time.Millisecond)
-	require.NoError(t, x.Apply(t.Context(), []index.Change{change(1, e)}))
-	got, err := x.List(t.Context(), experience.Approved, experience.Experience{}, 2)
-	require.NoError(t, err)
+	x.Apply([]experience.Change{change(1, e)})
+	got := x.List(experience.Approved, experience.Experience{}, 2)
 	require.Equal(t, []experience.Experience{e}, got)
 }
 
 func TestApply(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
-	ctx := t.Context()
-	require.NoError(t, x.Reset(ctx, "bucket-1"))
-	require.NoError(t, x.Apply(ctx, []index.Change{change(3, approved("a", "apples", "tree", "ripe")), change(5, approved("b", "berries", "bush", "sweet"))}))
-	bucket, revision, err := x.Place(ctx)
-	require.NoError(t, err)
+	x := index.New()
+	x.Reset("bucket-1")
+	x.Apply([]experience.Change{change(3, approved("a", "apples", "tree", "ripe")), change(5, approved("b", "berries", "bush", "sweet"))})
+	bucket, revision := x.Place()
 	require.Equal(t, "bucket-1", bucket)
 	require.EqualValues(t, 5, revision)
 
-	require.NoError(t, x.Apply(ctx, []index.Change{change(4, approved("a", "cherries", "tree", "ripe"))}), "an older revision")
+	x.Apply([]experience.Change{change(4, approved("a", "cherries", "tree", "ripe"))}) // an older revision
 	require.Equal(t, []string{"a"}, search(t, x, "apple"))
 	require.Empty(t, search(t, x, "cherry"))
 
-	require.NoError(t, x.Apply(ctx, []index.Change{change(6, approved("a", "cherries", "tree", "ripe")), {ID: "b", Revision: 7, Removed: true}, {ID: "never", Revision: 8, Removed: true}}))
+	x.Apply([]experience.Change{change(6, approved("a", "cherries", "tree", "ripe")), {ID: "b", Revision: 7, Removed: true}, {ID: "never", Revision: 8, Removed: true}})
 	require.Empty(t, search(t, x, "apple"))
 	require.Equal(t, []string{"a"}, search(t, x, "cherry"))
 	require.Empty(t, search(t, x, "berries"))
 
 	rejected := approved("a", "cherries", "tree", "ripe")
 	rejected.Status = experience.Rejected
-	require.NoError(t, x.Apply(ctx, []index.Change{change(9, rejected)}))
+	x.Apply([]experience.Change{change(9, rejected)})
 	require.Empty(t, search(t, x, "cherry"))
 
-	require.NoError(t, x.Reset(ctx, "bucket-2"))
-	bucket, revision, err = x.Place(ctx)
-	require.NoError(t, err)
+	x.Reset("bucket-2")
+	bucket, revision = x.Place()
 	require.Equal(t, "bucket-2", bucket)
 	require.Zero(t, revision)
-	counts, err := x.Counts(ctx)
-	require.NoError(t, err)
+	counts := x.Counts()
 	require.Equal(t, map[experience.Status]int{"pending": 0, "approved": 0, "rejected": 0}, counts)
 }
 
 // What a process has written is found before the bucket tells of it, and of what is
 // before it.
 func TestPut(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
-	ctx := t.Context()
-	require.NoError(t, x.Apply(ctx, []index.Change{change(1, approved("a", "apples", "tree", "ripe"))}))
-	require.NoError(t, x.Put(ctx, change(5, approved("b", "berries", "bush", "sweet"))))
+	x := index.New()
+	x.Apply([]experience.Change{change(1, approved("a", "apples", "tree", "ripe"))})
+	x.Put(change(5, approved("b", "berries", "bush", "sweet")))
 	require.Equal(t, []string{"b"}, search(t, x, "berries"))
-	_, revision, err := x.Place(ctx)
-	require.NoError(t, err)
+	_, revision := x.Place()
 	require.EqualValues(t, 1, revision, "what is between is still to come")
 
 	for _, tt := range []struct {
 		name  string
-		apply index.Change
+		apply experience.Change
 		want  []string // of berries
 	}{
 		{"a change before it", change(3, approved("b", "cherries", "tree", "ripe")), []string{"b"}},
-		{"a removal before it", index.Change{ID: "b", Revision: 4, Removed: true}, []string{"b"}},
+		{"a removal before it", experience.Change{ID: "b", Revision: 4, Removed: true}, []string{"b"}},
 		{"itself", change(5, approved("b", "berries", "bush", "sweet")), []string{"b"}},
-		{"a removal after it", index.Change{ID: "b", Revision: 6, Removed: true}, nil},
+		{"a removal after it", experience.Change{ID: "b", Revision: 6, Removed: true}, nil},
 	} {
-		require.NoError(t, x.Apply(ctx, []index.Change{tt.apply}))
+		x.Apply([]experience.Change{tt.apply})
 		require.Equal(t, tt.want, search(t, x, "berries"), tt.name)
 	}
-	require.NoError(t, x.Put(ctx, change(5, approved("b", "berries", "bush", "sweet"))))
+	x.Put(change(5, approved("b", "berries", "bush", "sweet")))
 	require.Empty(t, search(t, x, "berries"), "it was removed since")
 }
 
@@ -159,11 +123,11 @@ func TestChangedIndexFindsWhatANewOneFinds(t *testing.T) {
 		}
 		return strings.Join(some, " ")
 	}
-	changed := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
-	last := map[string]index.Change{}
+	changed := index.New()
+	last := map[string]experience.Change{}
 	revision := 0
 	for range 60 {
-		var batch []index.Change
+		var batch []experience.Change
 		for range 1 + random.IntN(30) {
 			revision++
 			e := approved(fmt.Sprintf("id%02d", random.IntN(40)), text(), text(), text())
@@ -171,18 +135,18 @@ func TestChangedIndexFindsWhatANewOneFinds(t *testing.T) {
 			e.AgentID = []string{"main", "other"}[random.IntN(2)]
 			c := change(revision, e)
 			if random.IntN(5) == 0 {
-				c = index.Change{ID: e.ID, Revision: c.Revision, Removed: true}
+				c = experience.Change{ID: e.ID, Revision: c.Revision, Removed: true}
 			}
 			batch = append(batch, c)
 			last[e.ID] = c
 		}
-		require.NoError(t, changed.Apply(t.Context(), batch))
+		changed.Apply(batch)
 	}
-	fresh := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	fresh := index.New()
 	for r := 1; r <= revision; r++ {
 		for _, c := range last {
 			if c.Revision == uint64(r) { //nolint:gosec // small
-				require.NoError(t, fresh.Apply(t.Context(), []index.Change{c}))
+				fresh.Apply([]experience.Change{c})
 			}
 		}
 	}
@@ -190,10 +154,8 @@ func TestChangedIndexFindsWhatANewOneFinds(t *testing.T) {
 		for _, word := range words {
 			q.Text = word
 			q.Limit = 100
-			want, err := fresh.Search(t.Context(), q)
-			require.NoError(t, err)
-			got, err := changed.Search(t.Context(), q)
-			require.NoError(t, err)
+			want := fresh.Search(q)
+			got := changed.Search(q)
 			ids := func(hits []index.Hit) (ids []string) {
 				for _, h := range hits {
 					ids = append(ids, h.ID)
@@ -206,13 +168,13 @@ func TestChangedIndexFindsWhatANewOneFinds(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	x := index.New()
 	changes := some(120)
 	for i := range changes[:10] {
 		changes[i].Experience.Status = experience.Pending
 		changes[i].Experience.CreatedAt = created // the same time
 	}
-	require.NoError(t, x.Apply(t.Context(), changes))
+	x.Apply(changes)
 	for _, tt := range []struct {
 		name   string
 		status experience.Status
@@ -226,8 +188,7 @@ func TestList(t *testing.T) {
 		{"none", experience.Rejected, 10, 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			list, err := x.List(t.Context(), tt.status, experience.Experience{}, tt.limit)
-			require.NoError(t, err)
+			list := x.List(tt.status, experience.Experience{}, tt.limit)
 			require.Len(t, list, tt.n)
 			if tt.n > 0 {
 				require.Equal(t, tt.first, list[0].ID)
@@ -235,33 +196,32 @@ func TestList(t *testing.T) {
 		})
 	}
 	seen := map[string]bool{}
-	list, err := x.List(t.Context(), experience.Approved, experience.Experience{}, 7)
-	for require.NoError(t, err); len(list) > 0; require.NoError(t, err) {
+	list := x.List(experience.Approved, experience.Experience{}, 7)
+	for len(list) > 0 {
 		for _, e := range list {
 			require.False(t, seen[e.ID])
 			seen[e.ID] = true
 		}
-		list, err = x.List(t.Context(), experience.Approved, list[len(list)-1], 7)
+		list = x.List(experience.Approved, list[len(list)-1], 7)
 	}
 	require.Len(t, seen, 110)
 }
 
 // What many others have said does not hide what an agent has said itself.
 func TestNearOfOneAgent(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	x := index.New()
 	of := func(id, agent string) experience.Experience {
 		e := approved(id, "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it")
 		e.AgentID = agent
 		return e
 	}
-	changes := []index.Change{change(1, of("own", "ada"))}
+	changes := []experience.Change{change(1, of("own", "ada"))}
 	for i := range 40 {
 		changes = append(changes, change(2+i, of(fmt.Sprintf("a%02d", i), "other")))
 	}
-	require.NoError(t, x.Apply(t.Context(), changes))
+	x.Apply(changes)
 	for agent, want := range map[string][]string{"ada": {"own"}, "eve": nil} {
-		near, err := x.Near(t.Context(), of("new", agent), true)
-		require.NoError(t, err)
+		near := x.Near(of("new", agent), true)
 		var ids []string
 		for _, h := range near {
 			ids = append(ids, h.ID)
@@ -271,25 +231,22 @@ func TestNearOfOneAgent(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	x := index.New()
 	pending := approved("a2", "Restart nginx after the certificate was renewed", "certbot", "A deploy hook with systemctl reload nginx does it")
 	pending.Status = experience.Pending
-	require.NoError(t, x.Apply(t.Context(), []index.Change{
+	x.Apply([]experience.Change{
 		change(1, approved("a1", "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it, no restart")),
 		change(2, pending),
 		change(3, approved("b1", "Order flowers", "phone", "Call before noon")),
 		change(4, approved("a3", "nginx is slow", "worker_connections", "raise it")),
-	}))
-	near, err := x.Near(t.Context(), approved("a1", "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it, no restart"), false)
-	require.NoError(t, err)
+	})
+	near := x.Near(approved("a1", "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it, no restart"), false)
 	require.Len(t, near, 1)
 	require.Equal(t, "a2", near[0].ID)
 	require.InDelta(t, 0.8, near[0].Score, 0.2)
-	same, err := x.Near(t.Context(), approved("new", "order FLOWERS", "phone", "call before noon!"), false)
-	require.NoError(t, err)
+	same := x.Near(approved("new", "order FLOWERS", "phone", "call before noon!"), false)
 	require.Len(t, same, 1)
 	require.InDelta(t, 1, same[0].Score, 1e-9)
-	none, err := x.Near(t.Context(), experience.Experience{}, false)
-	require.NoError(t, err)
+	none := x.Near(experience.Experience{}, false)
 	require.Empty(t, none)
 }

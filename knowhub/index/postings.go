@@ -1,91 +1,134 @@
 package index
 
 import (
-	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index/terms"
 )
 
-const (
-	// blockBits is the number of rows in one blob of postings, as a power of 2.
-	// Smaller blocks are faster to write, larger ones faster to read.
-	blockBits = 13
-	blockRows = 1 << blockBits
-	// maxBlocks bounds the blocks of a term, and so the rows: 2^32.
-	blocksBits = 20
-)
+// term is a word of the experiences: the rows that contain it, in their order.
+type term struct{ postings []posting }
 
-// posting is a row that contains a term: its position in the block, and the
-// weight of the term in it.
-type posting struct {
-	row    uint16
-	impact byte
-}
+// posting is a row that contains a term, and the impact of the term on it in the lowest
+// 8 bits. So there may be 16 million rows, which would need more than 16 GB of memory.
+type posting uint32
 
-// at returns the key of the postings of a term in a block.
-func at(term, block int64) int64 { return term<<blocksBits | block }
+const impactBits = 8
 
-// appendPostings writes postings in the order of rows: the distance to the one
-// before as a uvarint, the impact as a byte.
-func appendPostings(dst []byte, list []posting) []byte {
-	before := -1
-	for _, p := range list {
-		dst = binary.AppendUvarint(dst, uint64(int(p.row)-before)) //nolint:gosec // rows ascend
-		dst = append(dst, p.impact)
-		before = int(p.row)
+func (p posting) row() int     { return int(p >> impactBits) }
+func (p posting) impact() byte { return byte(p) } //nolint:gosec // the lowest bits
+
+func (x *Index) setPosting(name string, row int, impact byte) {
+	t := x.terms[name]
+	if t == nil {
+		t, name = &term{}, strings.Clone(name) // a part of a text would keep all of it
+		x.terms[name] = t
+		x.namesFor(name).add(name)
 	}
-	return dst
-}
-
-// readPostings appends the postings of a blob to a list.
-func readPostings(list []posting, blob []byte) ([]posting, error) {
-	row := -1
-	for i := 0; i < len(blob); {
-		step, n := uint64(blob[i]), 1
-		if step >= 0x80 {
-			step, n = binary.Uvarint(blob[i:])
-		}
-		if n <= 0 || step == 0 || step > blockRows || i+n >= len(blob) {
-			return nil, fmt.Errorf("%w: postings", ErrDamaged)
-		}
-		if row += int(step); row >= blockRows {
-			return nil, fmt.Errorf("%w: postings", ErrDamaged)
-		}
-		list = append(list, posting{uint16(row), blob[i+n]})
-		i += n + 1
+	p := posting(row<<impactBits) | posting(impact) //nolint:gosec // see posting
+	i, found := len(t.postings), false
+	if i > 0 && t.postings[i-1].row() >= row {
+		i, found = t.find(row)
 	}
-	return list, nil
+	if found {
+		t.postings[i] = p
+		return
+	}
+	if n := len(t.postings); n == cap(t.postings) { // append would reserve a quarter or more
+		t.postings = append(make([]posting, 0, n+n/8+1), t.postings...)
+	}
+	t.postings = slices.Insert(t.postings, i, p)
 }
 
-// merge returns a list with changes applied, in the order of rows. An impact of
-// 0 removes a row.
-func merge(list, changes []posting) []posting {
-	out := make([]posting, 0, len(list)+len(changes))
-	i := 0
-	for _, c := range changes {
-		for i < len(list) && list[i].row < c.row {
-			out = append(out, list[i])
-			i++
-		}
-		if i < len(list) && list[i].row == c.row {
-			i++
-		}
-		if c.impact > 0 {
-			out = append(out, c)
+func (x *Index) dropPosting(name string, row int) {
+	t := x.terms[name]
+	if i, found := t.find(row); found {
+		t.postings = slices.Delete(t.postings, i, i+1)
+	}
+	if len(t.postings) == 0 {
+		delete(x.terms, name)
+		x.namesFor(name).remove(name)
+	}
+}
+
+func (t *term) find(row int) (at int, found bool) {
+	return slices.BinarySearchFunc(t.postings, row, func(p posting, row int) int { return p.row() - row })
+}
+
+func (x *Index) namesFor(name string) *names {
+	if hasDigit(name) {
+		return &x.numbered
+	}
+	return &x.words
+}
+
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+
+// maxChunk is how many names a chunk may have: adding one moves at most 8 KiB.
+const maxChunk = 512
+
+// names are the names of terms in their order, in chunks, none of which is empty.
+type names struct{ chunks [][]string }
+
+// find returns where a name is, or would be.
+func (n *names) find(name string) (chunk, at int) {
+	chunk, _ = slices.BinarySearchFunc(n.chunks, name, func(c []string, name string) int { return strings.Compare(c[len(c)-1], name) })
+	if chunk < len(n.chunks) {
+		at, _ = slices.BinarySearch(n.chunks[chunk], name)
+	}
+	return chunk, at
+}
+
+// add adds a name that is not there.
+func (n *names) add(name string) {
+	i, at := n.find(name)
+	switch last := len(n.chunks) - 1; {
+	case last < 0:
+		n.chunks = [][]string{{name}}
+		return
+	case i > last: // behind all others
+		i, at = last, len(n.chunks[last])
+	}
+	c := slices.Insert(n.chunks[i], at, name)
+	if n.chunks[i] = c; len(c) > maxChunk {
+		half := len(c) / 2
+		n.chunks[i] = slices.Clone(c[:half])
+		n.chunks = slices.Insert(n.chunks, i+1, slices.Clone(c[half:]))
+	}
+}
+
+// remove removes a name that is there.
+func (n *names) remove(name string) {
+	i, at := n.find(name)
+	if n.chunks[i] = slices.Delete(n.chunks[i], at, at+1); len(n.chunks[i]) == 0 {
+		n.chunks = slices.Delete(n.chunks, i, i+1)
+	}
+}
+
+// beginning returns the first names, at most most, that begin with a prefix.
+func (n *names) beginning(prefix string, most int) (found []string) {
+	i, at := n.find(prefix)
+	for ; i < len(n.chunks); i, at = i+1, 0 {
+		for _, name := range n.chunks[i][at:] {
+			if len(found) == most || !strings.HasPrefix(name, prefix) {
+				return found
+			}
+			found = append(found, name)
 		}
 	}
-	return append(out, list[i:]...)
+	return found
 }
 
-// The impact of a term on an experience follows BM25: it grows, ever more
-// slowly, with the frequency of the term, and shrinks with the length of the
-// text.
+// The impact of a term on an experience follows BM25: it grows, ever more slowly, with
+// the frequency of the term, and shrinks with the length of the text.
 const (
 	saturation = 1.2 // k1
 	lengthNorm = 0.5 // b
-	// usualLength is the length of an experience in terms. It is a constant, so
-	// that the stored impact does not depend on other experiences.
+	// usualLength is the length of an experience in terms. It is a constant, so that an
+	// impact does not depend on other experiences.
 	usualLength = 50
 	// maxImpact is the value of an impact byte of 255; BM25 stays below it.
 	maxImpact = saturation + 1
@@ -104,22 +147,40 @@ func impact(frequency, length float64) byte {
 	return byte(max(1, min(255, math.Round(v/maxImpact*255))))
 }
 
-// A set holds the rows that have a status or an agent, one bit each.
-
-func setBit(bits []byte, row int, on bool) []byte {
-	if need := row/8 + 1; on && len(bits) < need {
-		bits = append(bits, make([]byte, need-len(bits))...)
+// impacts returns the impact of each term on an experience, none for nil.
+func impacts(e *entry) map[string]byte {
+	if e == nil {
+		return nil
 	}
-	if row/8 < len(bits) {
-		if on {
-			bits[row/8] |= 1 << (row % 8)
-		} else {
-			bits[row/8] &^= 1 << (row % 8)
+	found, functions := frequencies(&e.Experience)
+	var length float64
+	for _, f := range found {
+		length += f
+	}
+	all := make(map[string]byte, len(found)+len(functions))
+	for _, terms := range []map[string]float64{found, functions} {
+		for term, f := range terms {
+			all[term] = impact(f, length)
 		}
 	}
-	return bits
+	return all
 }
 
-func isEmpty(bits []byte) bool {
-	return !slices.ContainsFunc(bits, func(b byte) bool { return b != 0 })
+// frequencies returns how often each term occurs in an experience, weighted by text, and
+// apart from them those of function words.
+func frequencies(e *experience.Experience) (found, functions map[string]float64) {
+	found, functions = make(map[string]float64), make(map[string]float64)
+	for _, part := range []struct {
+		text   string
+		weight float64
+	}{{e.Task, taskWeight}, {e.Resource, resourceWeight}, {e.Result, resultWeight}} {
+		terms.Each(part.text, func(term string, function bool) {
+			if function {
+				functions[term] += part.weight
+			} else {
+				found[term] += part.weight
+			}
+		})
+	}
+	return found, functions
 }

@@ -41,32 +41,31 @@ func readLines[T any](t testing.TB, name string) (list []T) {
 var created = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // labelled returns the changes that make an index of the labelled set.
-func labelled(t testing.TB) []index.Change {
+func labelled(t testing.TB) []experience.Change {
 	t.Helper()
-	var changes []index.Change
+	var changes []experience.Change
 	for i, e := range readLines[experience.Experience](t, "experiences.jsonl") {
 		e.Status, e.Confidence, e.CreatedAt = experience.Approved, 1, created
-		changes = append(changes, index.Change{ID: e.ID, Revision: uint64(i + 1), Experience: e})
+		changes = append(changes, experience.Change{ID: e.ID, Revision: uint64(i + 1), Experience: e})
 	}
 	return changes
 }
 
 func TestQuality(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	x := index.New()
 	changes := labelled(t)
 	questions := readLines[question](t, "questions.jsonl")
 	later := len(questions)
 	questions = append(questions, readLines[question](t, "questions-fresh.jsonl")...)
 	require.GreaterOrEqual(t, len(changes), 300)
 	require.GreaterOrEqual(t, len(questions), 150)
-	require.NoError(t, x.Apply(t.Context(), changes))
+	x.Apply(changes)
 
 	type tally struct{ n, first, three, ten int }
 	tallies := map[string]*tally{}
 	var missed strings.Builder
 	for i, q := range questions {
-		hits, err := x.Search(t.Context(), index.Query{Text: q.Text, Limit: 10})
-		require.NoError(t, err)
+		hits := x.Search(index.Query{Text: q.Text, Limit: 10})
 		place := slices.IndexFunc(hits, func(h index.Hit) bool { return slices.Contains(q.IDs, h.ID) })
 		half := []string{"developed on", "other half"}[i%2]
 		if i >= later {
@@ -122,11 +121,10 @@ func script(text string) string {
 // Few of the experiences that a message on another subject finds are put in front
 // of it, and most of those that fit.
 func TestPrompts(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
-	require.NoError(t, x.Apply(t.Context(), labelled(t)))
+	x := index.New()
+	x.Apply(labelled(t))
 	finds := func(text string, prompt bool) []index.Hit {
-		hits, err := x.Search(t.Context(), index.Query{Text: text, Limit: 3, Prompt: prompt})
-		require.NoError(t, err)
+		hits := x.Search(index.Query{Text: text, Limit: 3, Prompt: prompt})
 		return hits
 	}
 	found, kept := 0, 0

@@ -2,10 +2,9 @@ package index
 
 import (
 	"cmp"
-	"database/sql"
 	"slices"
 	"strings"
-	"unsafe"
+	"unicode/utf8"
 
 	"intenthint/knowhub/index/terms"
 )
@@ -16,12 +15,14 @@ const (
 	similarWeight = 0.5
 	maxCompleted  = 6 // words that are completed or corrected
 	maxSimilar    = 8 // terms for each
+	// maxAlike bounds the terms that begin like a word and are looked at.
+	maxAlike = 2000
 )
 
 // similar adds terms to words that do not occur: longer terms that begin with
 // them, and terms that are a typing error away. It reports whether it found
 // any.
-func (l *lookup) similar(words []terms.Word) (more bool, err error) {
+func (l *lookup) similar(words []terms.Word) (more bool) {
 	tried := 0
 	for i, w := range words {
 		if w.Function { // these are short, so many words are like them
@@ -32,66 +33,59 @@ func (l *lookup) similar(words []terms.Word) (more bool, err error) {
 			continue
 		}
 		tried++
-		found, ok := get(l.cache, l.cache.similar, string(name))
-		if !ok {
-			if found, err = l.like(name); err != nil {
-				return false, err
-			}
-			put(l.cache, l.cache.similar, string(name), found, maxSimilar*int(unsafe.Sizeof(similarTerm{})))
-		}
-		for _, f := range found {
-			if t, ok := get(l.cache, l.cache.terms, f.name); ok {
-				f.listed = t
-			}
-			l.known[f.name] = f.listed
+		for _, f := range l.like(name) {
+			l.known[f.name] = f.term
 			words[i].Terms = append(words[i].Terms, terms.Term{Text: f.name, Weight: similarWeight / float32(1+f.distance)})
 			more = true
 		}
 	}
-	return more, nil
+	return more
 }
 
 type similarTerm struct {
+	*term
 	name     string
 	distance int
-	listed
 }
 
 // like returns the terms that begin with a name, the most common first, and then
 // those that are a typing error away. A name without digits is not corrected to one
 // with digits: these are numbered names and no words.
-func (l *lookup) like(name []rune) ([]similarTerm, error) {
-	rows, err := l.query(l.completedTerms, string(name))
-	if err != nil {
-		return nil, err
-	}
-	found, err := readSimilar(rows)
+func (l *lookup) like(name []rune) []similarTerm {
+	completed, corrected := l.completed(string(name)), top[similarTerm]{most: maxSimilar, order: mostAlike}
 	errs := maxErrors(name)
-	if err != nil || errs == 0 || len(found) >= maxSimilar {
-		return found, err
+	if errs == 0 || len(completed) == maxSimilar {
+		return completed
 	}
-	corrected := l.correctedTerms
-	if strings.ContainsAny(string(name), "0123456789") {
-		corrected = l.correctedIDs
+	for _, other := range l.namesFor(string(name)).beginning(string(name[:2]), maxAlike) {
+		if n := utf8.RuneCountInString(other); n < len(name)-errs || n > len(name)+errs || strings.HasPrefix(other, string(name)) {
+			continue
+		}
+		if d := distance(name, []rune(other), errs); d <= errs {
+			corrected.add(similarTerm{l.terms[other], other, d})
+		}
 	}
-	if rows, err = l.query(corrected, string(name[:2]), len(name)-errs, len(name)+errs); err != nil {
-		return nil, err
+	found := append(completed, corrected.sorted()...)
+	return found[:min(maxSimilar, len(found))]
+}
+
+// completed returns the terms that begin with a name, the most common first.
+func (l *lookup) completed(name string) []similarTerm {
+	all := append(l.words.beginning(name, maxAlike), l.numbered.beginning(name, maxAlike)...)
+	if len(all) > maxAlike {
+		slices.Sort(all)
+		all = all[:maxAlike]
 	}
-	others, err := readSimilar(rows)
-	if err != nil {
-		return nil, err
+	completed := top[similarTerm]{most: maxSimilar, order: mostAlike}
+	for _, other := range all {
+		completed.add(similarTerm{l.terms[other], other, 0})
 	}
-	for i, t := range others {
-		others[i].distance = distance(name, []rune(t.name), errs)
-	}
-	others = slices.DeleteFunc(others, func(t similarTerm) bool {
-		return t.distance > errs || strings.HasPrefix(t.name, string(name))
-	})
-	slices.SortFunc(others, func(a, b similarTerm) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name))
-	})
-	found = append(found, others...)
-	return found[:min(maxSimilar, len(found))], nil
+	return completed.sorted()
+}
+
+// mostAlike orders terms: those with the fewest errors first, then the most common.
+func mostAlike(a, b similarTerm) int {
+	return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(b.postings), len(a.postings)), cmp.Compare(a.name, b.name))
 }
 
 // maxErrors is how many typing errors a word may have.
@@ -105,18 +99,6 @@ func maxErrors(name []rune) int {
 		return 1
 	}
 	return 0
-}
-
-func readSimilar(rows *sql.Rows) (found []similarTerm, err error) {
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var t similarTerm
-		if err := rows.Scan(&t.name, &t.id, &t.rows); err != nil {
-			return nil, err
-		}
-		found = append(found, t)
-	}
-	return found, rows.Err()
 }
 
 // distance returns the number of letters that are missing, added, wrong or
