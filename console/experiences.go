@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/unicode/norm"
-
+	"intenthint/internal/text/fold"
 	"intenthint/knowhub"
 	"intenthint/knowhub/experience"
 )
@@ -269,14 +268,11 @@ func (q query) fits(e experience.Experience) bool {
 	if q.Words == e.ID {
 		return true
 	}
-	in := plain(strings.Join([]string{e.Task, e.Resource, e.Result, e.SessionKey, e.SubmittedBy}, "\n"))
-	for word := range strings.FieldsSeq(plain(q.Words)) {
+	in := fold.Lower(strings.Join([]string{e.Task, e.Resource, e.Result, e.SessionKey, e.SubmittedBy}, "\n"))
+	for word := range strings.FieldsSeq(fold.Lower(q.Words)) {
 		if !strings.Contains(in, word) {
 			return false
 		}
 	}
 	return true
 }
-
-// plain returns a text without differences of case and width.
-func plain(s string) string { return strings.ToLower(norm.NFKC.String(s)) }

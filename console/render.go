@@ -59,7 +59,7 @@ var funcs = template.FuncMap{
 	"clock":        func(t time.Time) string { return clock(t.Local(), time.Now()) },
 	"confidence":   func(c float64) string { return strconv.FormatFloat(c, 'f', 2, 64) },
 	"count":        plural,
-	"fold":         fold,
+	"fold":         foldText,
 	"indented":     func(raw json.RawMessage) string { return indented(raw) },
 	"line":         line,
 	"machine":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

@@ -14,6 +14,7 @@ import (
 
 	"intenthint/conversation"
 	"intenthint/internal/text"
+	"intenthint/internal/text/fold"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
@@ -89,8 +90,8 @@ func sessionName(s store.Summary) string {
 // sessionFits reports whether a session has all words in its names, its intent or
 // the message of its last turn.
 func sessionFits(s store.Summary, words string) bool {
-	in := plain(strings.Join([]string{s.Token, s.SessionID, s.SessionKey, s.AgentID, s.Intent, s.Input}, "\n"))
-	for word := range strings.FieldsSeq(plain(words)) {
+	in := fold.Lower(strings.Join([]string{s.Token, s.SessionID, s.SessionKey, s.AgentID, s.Intent, s.Input}, "\n"))
+	for word := range strings.FieldsSeq(fold.Lower(words)) {
 		if !strings.Contains(in, word) {
 			return false
 		}
@@ -272,7 +273,7 @@ type folded struct {
 	Long string
 }
 
-func fold(s string) folded {
+func foldText(s string) folded {
 	if len(text.Cut(s, longText)) == len(s) {
 		return folded{Short: s}
 	}

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 // keywords finds intents by the keywords of their fast paths.
@@ -63,15 +61,7 @@ func (c *Catalog) Keyword(message string) (Intent, bool) {
 }
 
 // bare returns a text in NFKC, without white space and without case.
-func bare(s string) string {
-	s = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
+func bare(s string) string { return fold.WithoutSpace(fold.Case(s)) }
 
 // sharedKeywords returns a warning for each keyword that another intent also has and
 // answers (see [Catalog.Keyword]).

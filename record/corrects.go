@@ -4,9 +4,8 @@ import (
 	"regexp"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
 	"intenthint/internal/text"
+	"intenthint/internal/text/fold"
 )
 
 // correctsWithin is how much of a message is read, in characters: people say
@@ -19,7 +18,7 @@ const correctsWithin = 300
 // Portuguese, Italian, Russian and Dutch, at the beginning of a sentence. A plain
 // "no" is an answer, not a correction, and quotations are ignored.
 func Corrects(message string) bool {
-	s := strings.ToLower(norm.NFKC.String(text.Cut(message, correctsWithin)))
+	s := fold.Lower(text.Cut(message, correctsWithin))
 	s = typographic.Replace(s)
 	if strings.ContainsAny(s, quotes) {
 		s = quotations.ReplaceAllString(s, " ")

@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 // The folded copy has ASCII, Cyrillic, letters of scripts that are written without
@@ -21,31 +21,14 @@ const (
 	firstWide = 0xE00
 )
 
-var wideScripts = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
-	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+// plain maps characters whose plain form is not that of [fold.Plain].
+var plain = map[rune]rune{
+	'“': '"', '”': '"', '„': '"', '‟': '"', '‘': '\'', '’': '\'', '‚': '\'', '‛': '\'',
+	'−': '-', '〜': other, '〰': other, 'ー': 'ー', 'ㅤ': dropped, 0: other,
 }
 
-// plain maps characters to their plain forms. Wide, small and styled forms are
-// mapped. Circled and superscript ones are not: lists and formulas use them
-// next to numbers.
-var plain = func() map[rune]rune {
-	all := map[rune]rune{
-		'“': '"', '”': '"', '„': '"', '‟': '"', '‘': '\'', '’': '\'', '‚': '\'', '‛': '\'',
-		'−': '-', '〜': other, '〰': other, 'ー': 'ー', 'ㅤ': dropped, 0: other,
-	}
-	for _, block := range [][2]rune{{0x2100, 0x214F}, {0xFE50, 0xFE6B}, {0xFF01, 0xFF5E}, {0x1D400, 0x1D7FF}} {
-		for r := block[0]; r <= block[1]; r++ {
-			if s := norm.NFKC.String(string(r)); len(s) == 1 {
-				all[r] = rune(s[0])
-			}
-		}
-	}
-	return all
-}()
-
-// fold returns the character for r in the folded copy.
-func fold(r rune) rune {
+// folded returns the character for r in the folded copy.
+func folded(r rune) rune {
 	if r >= 0x4E00 && r <= 0x9FFF { // most of Chinese
 		return r
 	}
@@ -55,12 +38,15 @@ func fold(r rune) rune {
 	if p, ok := plain[r]; ok {
 		return p
 	}
+	if p, ok := fold.Plain(r); ok {
+		return p
+	}
 	switch {
 	case r < utf8.RuneSelf:
 		return r
-	case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
+	case fold.Invisible(r):
 		return dropped
-	case unicode.In(r, wideScripts...):
+	case fold.Unspaced(r):
 		return r
 	case unicode.In(r, unicode.L, unicode.M):
 		return letter
@@ -94,14 +80,14 @@ func next(s []byte, escapes bool) (rune, int) {
 		case 'u':
 			r := hex4(s)
 			if both := utf16.DecodeRune(r, hex4(s[min(len(s), 6):])); both != utf8.RuneError {
-				return fold(both), 12
+				return folded(both), 12
 			}
-			return fold(r), 6
+			return folded(r), 6
 		}
 		return rune(s[1]), 2
 	}
 	r, n := utf8.DecodeRune(s)
-	return fold(r), n
+	return folded(r), n
 }
 
 // hex4 reads the character of an escape \uXXXX at the beginning of s.

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 // Quotes redacts texts that quote other texts out of context or cut, where
@@ -63,7 +63,7 @@ const shortest = 3
 // ones. A cut word matches every word that begins with it.
 func hides(original, shown, word string, cut bool) bool {
 	word = strings.TrimSpace(spelled(word))
-	if strings.IndexFunc(word, isUnspaced) >= 0 { // no spaces mark where its words end
+	if strings.IndexFunc(word, fold.Unspaced) >= 0 { // no spaces mark where its words end
 		return strings.Contains(original, word) && !strings.Contains(shown, word)
 	}
 	if utf8.RuneCountInString(word) < shortest {
@@ -81,11 +81,11 @@ func hides(original, shown, word string, cut bool) bool {
 func cutWord(s string) (word, rest string) {
 	unspaced := false
 	for i, r := range s {
-		if !inWord(r) || i > 0 && isUnspaced(r) != unspaced && !unicode.IsMark(r) {
+		if !inWord(r) || i > 0 && fold.Unspaced(r) != unspaced && !unicode.IsMark(r) {
 			return s[:i], s[i:]
 		}
 		if i == 0 {
-			unspaced = isUnspaced(r)
+			unspaced = fold.Unspaced(r)
 		}
 	}
 	return s, ""
@@ -93,26 +93,21 @@ func cutWord(s string) (word, rest string) {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
-// isUnspaced reports whether a letter is of a script that is written without spaces.
-func isUnspaced(r rune) bool { return unicode.In(r, wideScripts...) }
-
 // spelled returns the words of s, each between spaces, in a form coarser than
 // that of any classifier: without case, accents and doubled letters.
 func spelled(s string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
 	last, unspaced := ' ', false
-	for _, r := range norm.NFKD.String(s) {
+	for _, r := range fold.WithoutMarks(s) {
 		switch {
-		case unicode.IsMark(r):
-			continue
 		case !inWord(r):
 			r = ' '
-		case last != ' ' && isUnspaced(r) != unspaced:
+		case last != ' ' && fold.Unspaced(r) != unspaced:
 			b.WriteByte(' ')
 		}
 		r = unicode.ToLower(r)
-		unspaced = isUnspaced(r)
+		unspaced = fold.Unspaced(r)
 		if r != last {
 			b.WriteRune(r)
 			last = r

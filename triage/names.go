@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 // Bounds of what is read of a gateway's names of an agent: an agent has a name or
@@ -21,15 +21,15 @@ const (
 // name is a word or several, a mention of the platform (@claw_bot, <@123>), or a
 // pattern of mentions (RE2).
 func called(text string, names []string) bool {
-	folded := fold(text)
+	folded := fold.Case(text)
 	return slices.ContainsFunc(names[:min(len(names), maxNames)], func(name string) bool {
 		if len(name) > maxNameBytes {
 			return false
 		}
-		if id, ok := mentionID(fold(strings.TrimSpace(name))); ok {
+		if id, ok := mentionID(fold.Case(strings.TrimSpace(name))); ok {
 			return mentions(folded, id)
 		}
-		own := fold(strings.TrimLeft(strings.TrimSpace(name), "@"))
+		own := fold.Case(strings.TrimLeft(strings.TrimSpace(name), "@"))
 		return holdsName(folded, own) || holdsUserName(folded, own) || matchesPattern(text, name)
 	})
 }
@@ -72,7 +72,7 @@ func matchesPattern(text, name string) bool {
 	}
 	pattern, err := regexp.Compile("(?i)" + name)
 	// A pattern that matches an empty text says nothing about this one.
-	return err == nil && !pattern.MatchString("") && pattern.MatchString(norm.NFKC.String(text))
+	return err == nil && !pattern.MatchString("") && pattern.MatchString(fold.NFKC(text))
 }
 
 // holdsName reports whether a text holds a name as words of its own. Both are folded.

@@ -8,12 +8,10 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
-
 	"intenthint/conversation"
 	"intenthint/internal/glob"
 	"intenthint/internal/text"
+	"intenthint/internal/text/fold"
 	"intenthint/model"
 	"intenthint/part"
 	"intenthint/payload"
@@ -263,9 +261,9 @@ func (s *Settings) ByText(m Message) (v Verdict, ok bool) {
 	if tooShort(m.Text) {
 		return Verdict{Skip: true, Reason: TooShort}, true
 	}
-	folded := fold(m.Text)
+	folded := fold.Case(m.Text)
 	holds := func(word string) bool {
-		word = fold(strings.TrimSpace(word))
+		word = fold.Case(strings.TrimSpace(word))
 		return word != "" && strings.Contains(folded, word)
 	}
 	switch {
@@ -324,16 +322,11 @@ func (s *Settings) keep() state.Keep {
 	return k
 }
 
-// fold makes texts equal that differ only in case or letter forms.
-func fold(s string) string {
-	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
-}
-
 // tooShort reports whether a text has fewer than two non-blank characters.
 func tooShort(s string) bool {
 	n := 0
 	for _, r := range s {
-		blank := unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Variation_Selector)
+		blank := unicode.IsSpace(r) || unicode.IsControl(r) || fold.Invisible(r)
 		if !blank {
 			n++
 		}

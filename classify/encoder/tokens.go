@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 const (
@@ -43,7 +43,7 @@ func (v *vocabulary) add(piece string, id int32, score float32) {
 // pieces returns text in the form from which pieces are cut; "" for an empty
 // text.
 func pieces(text string) string {
-	text = strings.Join(strings.Fields(norm.NFKC.String(strings.ToValidUTF8(text, " "))), space)
+	text = strings.Join(strings.Fields(fold.NFKC(strings.ToValidUTF8(text, " "))), space)
 	if text == "" {
 		return ""
 	}

@@ -93,7 +93,7 @@ func isListItem(line string) bool {
 }
 
 // hardWords ask for thought; the Chinese and Japanese ones are two characters
-// long, in simplified form (see fold).
+// long, in simplified form (see compared).
 var hardWords = wordSet(`
 	design redesign architect architecture architectural refactor refactoring implement implementing implementation
 	analyze analyse analysis analyzing evaluate evaluation assess compare comparison comparing contrast

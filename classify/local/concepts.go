@@ -9,7 +9,7 @@ import (
 // "buy" is then some evidence for a message that says "purchase", and one that
 // says "weather" for 天氣. There is one group per line; a word belongs to the
 // first group that names it. English words also stand for their other forms
-// (see stem). Chinese words are in simplified characters (see fold) and two
+// (see stem). Chinese words are in simplified characters (see compared) and two
 // characters long.
 const concepts = `
 buy purchase acquire 购买 购物

@@ -247,7 +247,7 @@ func wordSet(words string) map[uint64]struct{} {
 func folded(word string) []rune {
 	out := make([]rune, 0, len(word))
 	for _, r := range word {
-		if r = fold(r); r >= 0 {
+		if r = compared(r); r >= 0 {
 			out = append(out, r)
 		}
 	}

@@ -297,7 +297,7 @@ func marksOf(message string) mark {
 func marksIn(s string) (m mark) {
 	h, before := uint64(hashSeed), rune(0)
 	for _, r := range s {
-		switch f := fold(r); {
+		switch f := compared(r); {
 		case r == '^':
 			m |= markPoints
 		case f == runeNothing:

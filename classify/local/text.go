@@ -5,9 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"intenthint/internal/text"
+	"intenthint/internal/text/fold"
 )
 
 // Messages state their purpose at the beginning or at the end. Only this much
@@ -94,12 +93,12 @@ func (t *reading) add(s string) {
 		}
 		return
 	}
-	t.buf = norm.NFKC.AppendString(t.buf[:0], s)
+	t.buf = fold.AppendNFKC(t.buf[:0], s)
 	open := false
 	for i := 0; i < len(t.buf); {
 		r, size := utf8.DecodeRune(t.buf[i:])
 		i += size
-		open = t.push(fold(r), open)
+		open = t.push(compared(r), open)
 	}
 }
 
@@ -132,36 +131,33 @@ func (t *reading) push(r rune, open bool) bool {
 	return true
 }
 
-// Results of fold for runes that do not belong to a token.
+// Results of compared for runes that do not belong to a token.
 const (
 	runeSpace   rune = -1 // ends a token
 	runeNothing rune = -2 // is left out
 )
 
-// latinFold is foldSlow for the characters of most messages.
+// latinFold is comparedSlow for the characters of most messages.
 var latinFold = func() (table [0x250]rune) {
 	for i := range table {
-		table[i] = foldSlow(rune(i))
+		table[i] = comparedSlow(rune(i))
 	}
 	return table
 }()
 
-// fold returns the form of a character that is compared, or runeSpace or
+// compared returns the form of a character that is compared, or runeSpace or
 // runeNothing.
-func fold(r rune) rune {
+func compared(r rune) rune {
 	switch {
 	case r < rune(len(latinFold)):
 		return latinFold[r]
 	case r >= 0x4E00 && r <= 0x9FFF:
-		if s, ok := simplified[r]; ok {
-			return s
-		}
-		return r
+		return fold.Simplified(r)
 	}
-	return foldSlow(r)
+	return comparedSlow(r)
 }
 
-func foldSlow(r rune) rune {
+func comparedSlow(r rune) rune {
 	switch {
 	case r == '\'' || r == '’' || r == '‘' || r == '`' || r == 'ʼ':
 		return runeNothing
@@ -169,11 +165,7 @@ func foldSlow(r rune) rune {
 		// Joiners, variation selectors and skin tones of emoji.
 		return runeNothing
 	case unicode.Is(unicode.Latin, r):
-		r = unicode.ToLower(r)
-		if d := norm.NFD.AppendString(nil, string(r)); len(d) > 0 {
-			r, _ = utf8.DecodeRune(d)
-		}
-		return r
+		return fold.Base(unicode.ToLower(r))
 	case unicode.IsLetter(r):
 		return unicode.ToLower(r)
 	case unicode.IsDigit(r), unicode.Is(unicode.M, r):

@@ -5,8 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 // idDigits is the length of an id: 128 bits, so that two experiences never share
@@ -39,8 +38,5 @@ func ValidID(s string) bool {
 // key makes texts equal that differ only in case, white space or letter forms.
 // Folding can undo the normal form, so it is done twice.
 func key(s string) string {
-	for range 2 {
-		s = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
-	}
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(fold.Case(fold.Case(s))), " ")
 }

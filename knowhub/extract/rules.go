@@ -7,9 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
 	"intenthint/internal/text"
+	"intenthint/internal/text/fold"
 	"intenthint/payload"
 )
 
@@ -80,7 +79,7 @@ func weight(s string) (n int) {
 }
 
 func isWide(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+	return fold.CJK(r) || unicode.Is(unicode.Hangul, r)
 }
 
 // greetings are what people say before and after work.
@@ -105,7 +104,7 @@ func isGreeting(s string) bool {
 // one space between them.
 func plain(s string) string {
 	var b strings.Builder
-	for word := range strings.FieldsFuncSeq(strings.ToLower(norm.NFKC.String(s)), func(r rune) bool {
+	for word := range strings.FieldsFuncSeq(fold.Lower(s), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	}) {
 		if b.Len() > 0 {
@@ -127,7 +126,7 @@ func isTransient(task, result string) bool {
 	looked := looks.MatchString(strings.ToLower(strings.TrimSpace(task)))
 	passing, lasting := false, 0
 	for clause := range strings.FieldsFuncSeq(endOfClause.ReplaceAllString(result, "\n"), func(r rune) bool { return strings.ContainsRune("\n。！？；;", r) }) {
-		clause = strings.ToLower(norm.NFKC.String(clause))
+		clause = fold.Lower(clause)
 		if passes(clause) && (looked || !regained.MatchString(clause)) {
 			passing = true
 		} else {

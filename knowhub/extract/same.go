@@ -6,9 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"intenthint/internal/text"
+	"intenthint/internal/text/fold"
 	"intenthint/knowhub/experience"
 	"intenthint/knowhub/index/terms"
 )
@@ -67,7 +66,7 @@ func within(some, all []string) bool {
 func OutlineOf(e experience.Experience) Outline {
 	var p Outline
 	all := e.Task + "\n" + e.Resource + "\n" + e.Result
-	all = strings.ToLower(norm.NFKC.String(text.CutBytes(all, maxCompared)))
+	all = fold.Lower(text.CutBytes(all, maxCompared))
 	for word := range strings.FieldsFuncSeq(all, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
 	}) {

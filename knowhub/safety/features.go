@@ -79,7 +79,7 @@ func withoutNames(s string) string {
 
 // segments returns the features of a text that is visible and without escapes.
 func segments(s string) []segment {
-	f := fold(withoutNames(s))
+	f := foldText(withoutNames(s))
 	return f.segments(concepts().find(f))
 }
 

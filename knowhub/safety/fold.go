@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 // Runes of a folded text that are not letters.
@@ -39,9 +39,9 @@ func (f folded) sentence(n int32) folded {
 // words without gaps, as in hashtags and compounds.
 const longWord = 15
 
-// fold returns the folded form of s.
-func fold(s string) folded {
-	f := folder{src: []rune(norm.NFKD.String(s))}
+// foldText returns the folded form of s.
+func foldText(s string) folded {
+	f := folder{src: []rune(fold.NFKD(s))}
 	f.out.runes = make([]rune, 0, len(f.src))
 	for f.at < len(f.src) {
 		f.next()
@@ -75,8 +75,7 @@ func (f *folder) next() {
 	if hidden(r) {
 		return
 	}
-	to, known := lookAlike[r]
-	if known {
+	if to, ok := fold.LookAlike(r); ok {
 		if unicode.IsUpper(to) || unicode.IsUpper(r) {
 			r = 'A' // for the border between words within IgnoreAll
 		}
@@ -243,7 +242,7 @@ func latin(r rune) rune {
 // isWide reports whether a letter belongs to a script without spaces between
 // words.
 func isWide(r rune) bool {
-	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+	return fold.CJK(r) || unicode.Is(unicode.Thai, r)
 }
 
 func isThai(r rune) bool { return 0x0E00 <= r && r < 0x0E80 }
@@ -269,7 +268,7 @@ func hidden(r rune) bool {
 	case r == '\u115f', r == '\u1160', r == '\u3164', r == '\uffa0', r == '\u2800', r == '\u0640':
 		return true
 	}
-	return unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Variation_Selector)
+	return fold.Invisible(r) || unicode.In(r, unicode.Mn, unicode.Me)
 }
 
 // leet are digits and signs that stand for letters within words.
@@ -277,30 +276,3 @@ var leet = map[rune]rune{
 	'0': 'o', '1': 'i', '2': 'z', '3': 'e', '4': 'a', '5': 's', '6': 'g', '7': 't', '8': 'b', '9': 'g',
 	'@': 'a', '$': 's', '!': 'i', '|': 'i', '€': 'e',
 }
-
-// lookAlike are letters that look like those of the Latin alphabet. Words of
-// other alphabets are folded in the same way, so that they are still found.
-var lookAlike = func() map[rune]rune {
-	m := make(map[rune]rune)
-	for from, to := range map[string]string{
-		"авекмнорстухіјѕһԁԛԝӏгпь": "abekmhopctyxijshdqwirnb", // Cyrillic
-		"АВЕКМНОРСТУХІЈЅҺԀԚԜӀГПЬ": "ABEKMHOPCTYXIJSHDQWIRNB",
-		"αβεηικνορτυχωγ":          "abenikvoptuxwy", // Greek
-		"ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ":          "ABEZHIKMNOPTYX",
-		"օոսհցրք":                 "onuhgpp", // Armenian
-		"یىک":                     "ييك",     // Persian, as Arabic writes them
-		"ँ":                       "ं",       // Hindi, often written so
-		"ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡʏᴢɑɡıłøđħßæœſʟ": "abcdefghijklmnopqrstuvwyzagilodhsaosl",
-	} {
-		letters := []rune(to)
-		for i, r := range []rune(from) {
-			m[r] = letters[i]
-		}
-	}
-	for i := range rune(26) { // white on black, and flags; NFKD knows the others
-		for _, first := range []rune{0x1F150, 0x1F170, 0x1F1E6} {
-			m[first+i] = 'a' + i
-		}
-	}
-	return m
-}()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 // own are the separators around blocks of this system and of gateways. These and
@@ -77,7 +77,7 @@ func squeeze(s string) (compact string, lines []int) {
 	var b strings.Builder
 	b.Grow(len(s))
 	begins := true
-	for _, r := range norm.NFKD.String(s) {
+	for _, r := range fold.NFKD(s) {
 		switch {
 		case r == '\n':
 			begins = true
@@ -87,7 +87,7 @@ func squeeze(s string) (compact string, lines []int) {
 				lines = append(lines, b.Len())
 				begins = false
 			}
-			if to, ok := lookAlike[r]; ok {
+			if to, ok := fold.LookAlike(r); ok {
 				r = to
 			}
 			b.WriteRune(unicode.ToLower(r))

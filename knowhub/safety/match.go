@@ -34,7 +34,7 @@ func newTrie(table []entry) *trie {
 		for word := range strings.SplitSeq(e.words, ",") {
 			word = strings.TrimSpace(word)
 			plain := strings.TrimSuffix(word, "*")
-			runes := fold(plain).runes
+			runes := foldText(plain).runes
 			if len(runes) == 0 {
 				continue
 			}

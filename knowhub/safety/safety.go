@@ -102,7 +102,7 @@ func matching(s string) matches {
 }
 
 func matchesOf(s string) (out []match) {
-	f := fold(s)
+	f := foldText(s)
 	hits := concepts().find(f)
 	apply(hits, func(r rule, hits []hit) {
 		found := match{rule: r}

@@ -5,7 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text"
+	"intenthint/internal/text/fold"
 )
 
 // message is a text in the form that features read.
@@ -24,11 +25,11 @@ type message struct {
 }
 
 // read folds a text and counts its letters by script.
-func read(text string, limit int) message {
-	text, long := cut(text, limit)
+func read(s string, limit int) message {
+	s, long := cut(s, limit)
 	var m message
 	m.long = long
-	m.folded = strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(text))), " ")
+	m.folded = text.Fold(fold.Lower(s))
 	start, kind := 0, 0
 	flush := func(end int) {
 		switch kind {
@@ -103,7 +104,7 @@ func isKana(r rune) bool {
 	return unicode.In(r, unicode.Hiragana, unicode.Katakana) || r == 'ー'
 }
 
-func isCJK(r rune) bool { return isKana(r) || unicode.Is(unicode.Han, r) }
+func isCJK(r rune) bool { return fold.CJK(r) || r == 'ー' }
 
 // cut returns at most limit characters of s, and whether there were more.
 func cut(s string, limit int) (string, bool) {

@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"intenthint/internal/text/fold"
 )
 
 // longest is the maximum length of a term in bytes: anything longer is data
@@ -35,12 +35,9 @@ const (
 // spelt like them ("cans").
 const functionMark = " "
 
-// apostrophes makes the typographic forms of the apostrophe one with the plain one.
-var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'")
-
 // scan is [Each] with the kinds of the terms.
 func scan(text string, yield func(string, kind)) {
-	text = apostrophes.Replace(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
+	text = fold.Apostrophes(fold.NFKC(strings.ToValidUTF8(text, " ")))
 	start := -1 // of the chunk of letters, digits and separators
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
@@ -85,8 +82,7 @@ func joins(r rune) bool {
 // Wide reports whether r is of a script that does not put spaces between words, or is
 // treated like one. The terms of such a text are pairs of its characters.
 func Wide(r rune) bool {
-	return r >= 0x0E00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
-		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー' || r == '々')
+	return fold.Unspaced(r) || r == 'ー'
 }
 
 // pairs yields the pairs of characters of a text without spaces, and its last
@@ -299,10 +295,5 @@ func bare(text string) string {
 	if !other {
 		return text
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsMark(r) {
-			return -1
-		}
-		return r
-	}, norm.NFKD.String(letters.Replace(text)))
+	return fold.WithoutMarks(letters.Replace(text))
 }

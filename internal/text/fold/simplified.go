@@ -1,8 +1,16 @@
-package local
+package fold
+
+// Simplified returns a Chinese character in its simplified form, so that a text in
+// one script finds those in the other.
+func Simplified(r rune) rune {
+	if s, ok := simplified[r]; ok {
+		return s
+	}
+	return r
+}
 
 // simplified maps traditional characters, and the Japanese forms of some, to
-// simplified ones, so that a message in one script finds examples in the
-// other. It holds the characters of everyday messages that differ.
+// simplified ones. It holds the characters of everyday messages that differ.
 var simplified = pairs(`
 愛爱 礙碍 襖袄 罷罢 擺摆 敗败 頒颁 辦办 幫帮 綁绑 謗谤 寶宝 報报 備备 貝贝 輩辈 筆笔 幣币 畢毕 閉闭 邊边 編编 變变 標标 錶表 別别 賓宾 餅饼 撥拨 補补 佈布
 財财 參参 殘残 慘惨 燦灿 蒼苍 倉仓 艙舱 側侧 冊册 測测 層层 產产 攙搀 讒谗 饞馋 纏缠 嘗尝 嚐尝 長长 償偿 腸肠 廠厂 場场 暢畅 車车 徹彻 塵尘 陳陈 襯衬 稱称 懲惩 誠诚 騁骋 遲迟 馳驰 齒齿 熾炽 沖冲 衝冲 蟲虫 寵宠 籌筹 醜丑 綢绸 廚厨 處处 儲储 觸触 傳传 瘡疮 闖闯 創创 錘锤 純纯 綽绰 辭辞 詞词 賜赐 聰聪 從从 叢丛 湊凑 竄窜 錯错
