@@ -71,3 +71,15 @@ func TestRebuildOfAVanishedDirectoryCannotFinish(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 }
+
+// A lock that cannot be taken is a fault, and not another process that rebuilds.
+func TestRebuildWithoutItsLockIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := Open(dir, store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, lockDir, "rebuild"), 0o700))
+	_, ok, err := s.Rebuilding(t.Context())
+	require.Error(t, err)
+	require.False(t, ok)
+}
