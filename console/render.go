@@ -172,7 +172,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request) {
 // ago formats how long ago something was, in the largest unit that is not too
 // coarse.
 func ago(d time.Duration) string {
-	const day = 24 * time.Hour
+	const day = 24 * time.Hour // also one of 23 or 25 hours
 	for _, unit := range []struct {
 		name string
 		size time.Duration

@@ -213,7 +213,7 @@ type tally struct {
 	durations  []int64 // in milliseconds
 }
 
-const billion = 1_000_000_000
+const billion = 1_000_000_000 // the unit of [tally.confidence]
 
 // skipUnchanged is the Hint-Skip of a turn whose session already knows the
 // hint.

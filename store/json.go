@@ -43,7 +43,7 @@ func shapeError(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) 
 // Timestamp renders Unix milliseconds. RFC 3339 covers only the years 0 to
 // 9999; times outside are clamped.
 func Timestamp(ms int64) string {
-	const first, last = -62167219200000, 253402300799999
+	const first, last = -62167219200000, 253402300799999 // of these years, in Unix milliseconds
 	return time.UnixMilli(min(max(ms, first), last)).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 

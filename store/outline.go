@@ -39,6 +39,6 @@ func (o *Outline) Document(encoded []byte) *Document {
 
 // Bytes estimates the memory that the outline takes.
 func (o *Outline) Bytes() int64 {
-	const turn, rest = 120, 300
+	const turn, rest = 120, 300 // bytes of a turn, and of everything else
 	return int64(cap(o.turns))*turn + rest
 }

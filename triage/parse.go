@@ -12,6 +12,7 @@ const (
 	wordSkip    = "SKIP"
 )
 
+// The bounds of a score (contract §11).
 const (
 	minScore = 1
 	maxScore = 10

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	normEpsilon = 1e-6
+	normEpsilon = 1e-6  // added to the mean square of a row: a row of zeros stays one
 	lengthFloor = 1e-12 // least squared length that a vector is divided by
 )
 

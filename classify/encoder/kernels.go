@@ -2,7 +2,7 @@ package encoder
 
 const (
 	panelWidth = 16 // columns of a matrix that a tile has
-	tileRows   = 4
+	tileRows   = 4  // tokens that a tile has: with 16 columns, what the registers hold
 )
 
 // kernels are the inner loops, which take nearly all of the time.

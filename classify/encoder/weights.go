@@ -20,6 +20,8 @@ const (
 // errWeights reports a weights file that is truncated or has another format.
 var errWeights = errors.New("wrong weights file")
 
+// The shape of the model, in numbers of a vector, layers and heads: it is part of
+// the weights.
 const (
 	embeddingWidth = 256
 	width          = Dimensions

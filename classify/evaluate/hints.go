@@ -63,7 +63,7 @@ func HintsAt(outcomes []Outcome, minConfidence float64) Threshold {
 
 // Thresholds returns the metrics for 0, 0.05 and so on up to 0.95.
 func Thresholds(outcomes []Outcome) []Threshold {
-	const steps = 20
+	const steps = 20 // of 0.05, as finely as settings are chosen
 	out := make([]Threshold, steps)
 	for i := range out {
 		out[i] = HintsAt(outcomes, float64(i)/steps)

@@ -22,8 +22,8 @@ var bundled string
 
 const (
 	bundledMagic      = "ihbun\x00\x00\x01"
-	bundledDimensions = 512
-	bundledEntry      = len(key{}) + 4 + bundledDimensions
+	bundledDimensions = 512                                // numbers of a vector: the encoder's
+	bundledEntry      = len(key{}) + 4 + bundledDimensions // bytes of an entry
 )
 
 // Bundled returns the vectors of those texts that are shipped with the binary:

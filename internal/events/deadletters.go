@@ -239,7 +239,7 @@ func (d *DeadLetters) failed(what string, err error) error {
 
 // oneLine makes text valid as a header value.
 func oneLine(s string) string {
-	const most = 500
+	const most = 500 // bytes: an error, not a document
 	s = text.Fold(s)
 	if len(s) > most {
 		s = text.CutBytes(s, most) + "…"

@@ -35,6 +35,7 @@ type segment [blocks][]uint32
 // collide.
 const tableBits = 22
 
+// FNV-1a with 64 bits: the weights are stored by these hashes.
 const (
 	fnvOffset = 14695981039346656037
 	fnvPrime  = 1099511628211

@@ -30,6 +30,8 @@ type model struct {
 	slope float64
 }
 
+// header is the size of what stands before the weights, in bytes: a checksum and four
+// numbers.
 const header = 8 + 4*4
 
 var learnt = sync.OnceValue(func() model { return readModel(trained) })

@@ -144,6 +144,7 @@ func reportsError(body []byte) bool {
 }
 
 func (c *client) statusError(resp *http.Response, body []byte) error {
+	// In characters and bytes: a log line, and enough to find the refused parameter.
 	const maxMessage, maxDetail = 300, 4096
 	message := redact.Secret(errorMessage(body), c.key) // providers quote wrong keys
 	detail := body[:min(len(body), maxDetail)]

@@ -25,6 +25,8 @@ const (
 	corruptPrefix = ".corrupt-"
 )
 
+// Sizes of the caches, in bytes: little beside the rest of a process. What is not in
+// them is read again.
 const (
 	outlineCacheBytes = 8 << 20
 	indexCacheBytes   = 16 << 20

@@ -92,7 +92,7 @@ var createRetry = retry.Policy{
 
 // isStoreFailed reports whether a server could not make the files of a stream.
 func isStoreFailed(err error) bool {
-	const storeFailed jetstream.ErrorCode = 10049
+	const storeFailed jetstream.ErrorCode = 10049 // the server's; the client library has no name for it
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && api.ErrorCode == storeFailed
 }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	indexCacheBytes = 16 << 20
-	shardCount      = 64
+	indexCacheBytes = 16 << 20 // bytes; what is not in the cache is read again
+	shardCount      = 64       // locks that sessions share: as many as are written at once
 )
 
 // maxAttempts bounds the attempts to change a session: with the pauses of
