@@ -24,6 +24,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
+	"intenthint/internal/kv"
 	"intenthint/internal/retry"
 	"intenthint/knowhub"
 	"intenthint/store"
@@ -320,7 +321,7 @@ var claimRetry = retry.Backoff{First: time.Second, Max: 30 * time.Second}
 // asked. After a failure it retries in the background.
 func (a *App) openClaims(ctx context.Context) {
 	open := func(ctx context.Context) error {
-		bucket, err := bus.OpenBucket(ctx, a.requests.JS, run.Bucket(a.layout))
+		bucket, err := kv.Open(ctx, a.requests.JS, run.Bucket(a.layout))
 		if err == nil {
 			a.answers.Claim(run.NewClaims(bucket, a.log))
 		}

@@ -31,13 +31,14 @@ import (
 	"intenthint/handlers"
 	"intenthint/hint/run"
 	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/internal/natsserver"
 	"intenthint/internal/natstest"
 	"intenthint/internal/tlstest"
 	"intenthint/learnt"
 	"intenthint/record"
 	"intenthint/store"
-	"intenthint/store/kv"
+	storekv "intenthint/store/kv"
 	"intenthint/subjects"
 	"intenthint/triage/state"
 )
@@ -58,7 +59,7 @@ func provision(t *testing.T, s *deploytest.Site, ns *server.Server, replicas int
 	require.NoError(t, err)
 	_, err = bus.Provision(t.Context(), js, layout(replicas))
 	require.NoError(t, err)
-	_, err = bus.OpenBucket(t.Context(), js, run.Bucket(layout(replicas)))
+	_, err = kv.Open(t.Context(), js, run.Bucket(layout(replicas)))
 	require.NoError(t, err)
 }
 
@@ -331,7 +332,7 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	require.NoError(t, m.DoubleAck(t.Context()))
 
 	// The claim of another consumer on a run, which expires.
-	bucket, err := bus.OpenBucket(t.Context(), js, run.Bucket(layout(1)))
+	bucket, err := kv.Open(t.Context(), js, run.Bucket(layout(1)))
 	require.NoError(t, err)
 	mine, theirs := run.NewClaims(bucket, quiet), run.NewClaims(bucket, quiet)
 	now := time.Now()
@@ -382,9 +383,9 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	require.Equal(t, 1, n)
 
 	// Old sessions are removed.
-	_, err = operator.CreateKeyValue(t.Context(), layout(1).Bucket(kv.Suffix, kv.Description))
+	_, err = operator.CreateKeyValue(t.Context(), layout(1).Bucket(storekv.Suffix, storekv.Description))
 	require.NoError(t, err)
-	sessions, err := kv.Open(t.Context(), js, layout(1).Bucket(kv.Suffix, kv.Description), store.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	sessions, err := storekv.Open(t.Context(), js, layout(1).Bucket(storekv.Suffix, storekv.Description), store.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	require.NoError(t, err)
 	_, _, fact, err := handlers.Decoder{}.Fact("e1", []byte(`{"hook":"agent_end","id":"e1","ts":1763680001000,"event":{"runId":"r1","messages":[]},"ctx":{"runId":"r1","agentId":"main","sessionId":"s1"}}`))
 	require.NoError(t, err)

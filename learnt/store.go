@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/record"
 	"intenthint/subjects"
 )
@@ -25,11 +25,11 @@ type Example struct {
 }
 
 // Store is the bucket of examples. It is safe for concurrent use.
-type Store struct{ bucket *bus.KV }
+type Store struct{ bucket *kv.Bucket }
 
 // New returns a store without touching the bucket, see [Store.Open].
 func New(js jetstream.JetStream, config jetstream.KeyValueConfig) *Store {
-	return &Store{bus.NewKV(js, config)}
+	return &Store{kv.New(js, config)}
 }
 
 // Open opens the bucket and creates a missing one. Otherwise the first use does
@@ -82,7 +82,7 @@ func removal(known *Example, at int64, id string) Example {
 }
 
 func (s *Store) change(ctx context.Context, run string, change func(known *Example) (write bool)) (written bool, err error) {
-	_, err = bus.Change(ctx, s.bucket, subjects.Name(run), func(known *bus.Value[Example]) (bool, error) {
+	_, err = kv.Change(ctx, s.bucket, subjects.Name(run), func(known *kv.Value[Example]) (bool, error) {
 		written = change(&known.V)
 		return written, nil
 	})
@@ -174,17 +174,17 @@ func (s *Store) Delete(ctx context.Context, examples []Example) (deleted int, er
 	if len(examples) == 0 {
 		return 0, nil
 	}
-	err = s.bucket.Use(ctx, func(kv jetstream.KeyValue) error {
+	err = s.bucket.Use(ctx, func(bucket jetstream.KeyValue) error {
 		deleted = 0
 		for _, e := range examples {
-			switch err := kv.Delete(ctx, subjects.Name(e.RunID), jetstream.LastRevision(e.revision)); {
+			switch err := bucket.Delete(ctx, subjects.Name(e.RunID), jetstream.LastRevision(e.revision)); {
 			case err == nil:
 				deleted++
-			case !bus.IsConflict(err):
+			case !kv.IsConflict(err):
 				return err
 			}
 		}
-		return kv.PurgeDeletes(ctx)
+		return bucket.PurgeDeletes(ctx)
 	})
 	return deleted, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/internal/natsserver"
 	"intenthint/internal/natstest"
 	"intenthint/subjects"
@@ -121,7 +122,7 @@ func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
 	b := openTest(t)
 	layout := bus.Layout{Prefix: subjects.DefaultPrefix, Stream: subjects.DefaultStream}
 	open := func() *Claims {
-		bucket, err := bus.OpenBucket(t.Context(), b.JS, Bucket(layout))
+		bucket, err := kv.Open(t.Context(), b.JS, Bucket(layout))
 		require.NoError(t, err)
 		return NewClaims(bucket, quiet)
 	}
@@ -158,7 +159,7 @@ func TestAnExpiredClaimIsGivenOnce(t *testing.T) {
 				js = natstest.JetStream(t, natstest.Cluster(t, nil)[0])
 			}
 			layout := bus.Layout{Prefix: subjects.DefaultPrefix, Stream: subjects.DefaultStream, Replicas: replicas}
-			bucket, err := bus.OpenBucket(t.Context(), js, Bucket(layout))
+			bucket, err := kv.Open(t.Context(), js, Bucket(layout))
 			require.NoError(t, err)
 			now := time.Now()
 			require.True(t, NewClaims(bucket, quiet).Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())

@@ -268,8 +268,6 @@ func TestProvisionWithoutPermissions(t *testing.T) {
 		require.Contains(t, warnings[0], ErrDenied.Error())
 		require.Contains(t, warnings[0], "$JS.API.STREAM.INFO.OPENCLAW_EVENTS")
 		require.ErrorIs(t, RecentEvents(t.Context(), js, l, time.Now().Add(-time.Minute), subjects.HookTurnBegun, func([]byte) {}), ErrDenied)
-		_, err = OpenBucket(t.Context(), js, l.Bucket("_CLAIMS", ""))
-		require.ErrorIs(t, err, ErrDenied)
 		_, err = Call(t.Context(), js.Conn(), js.AccountInfo)
 		require.ErrorIs(t, err, ErrDenied)
 		require.NoError(t, (&Bus{NC: js.Conn(), JS: js}).CheckJetStream(t.Context()))

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/internal/natstest"
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
@@ -140,7 +141,7 @@ func TestEntriesOfOthers(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t, nil))
 	s, good := bucket.NewExperiences(js, config), of(1)
 	require.NoError(t, s.Open(t.Context()))
-	kv, err := js.KeyValue(t.Context(), config.Bucket)
+	entries, err := js.KeyValue(t.Context(), config.Bucket)
 	require.NoError(t, err)
 	readable := put(t, s, good).ID
 	for _, tt := range []struct {
@@ -159,9 +160,9 @@ func TestEntriesOfOthers(t *testing.T) {
 		{"another id", of(5).ID, `{"id":"` + readable + `","task":"t","resource":"r","result":"x","status":"pending"}`, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := kv.PutString(t.Context(), tt.key, tt.value)
+			_, err := entries.PutString(t.Context(), tt.key, tt.value)
 			require.NoError(t, err)
-			defer func() { require.NoError(t, kv.Delete(t.Context(), tt.key)) }()
+			defer func() { require.NoError(t, entries.Delete(t.Context(), tt.key)) }()
 			e, ok, err := s.Get(t.Context(), tt.key)
 			require.NoError(t, err)
 			require.Equal(t, tt.readable, ok)
@@ -321,9 +322,9 @@ func TestFollow(t *testing.T) {
 	require.ErrorIs(t, stop(), context.Canceled)
 
 	put(t, s, of(501))
-	kv, err := js.KeyValue(t.Context(), config.Bucket)
+	entries, err := js.KeyValue(t.Context(), config.Bucket)
 	require.NoError(t, err)
-	require.NoError(t, kv.Delete(t.Context(), of(0).ID))
+	require.NoError(t, entries.Delete(t.Context(), of(0).ID))
 	stop = follow(t, s, f)
 	n, last := f.got()
 	require.Equal(t, 503, n, "only what is new")
@@ -397,11 +398,11 @@ func TestFollowOfABucketThatIsPurged(t *testing.T) {
 				for n := range 5 {
 					put(t, s, of(n))
 				}
-				kv, err := js.KeyValue(t.Context(), config.Bucket)
+				entries, err := js.KeyValue(t.Context(), config.Bucket)
 				require.NoError(t, err)
-				require.NoError(t, kv.Delete(t.Context(), of(0).ID))
-				require.NoError(t, kv.Purge(t.Context(), of(1).ID))
-				_, err = kv.PutString(t.Context(), "not-an-id", "{}")
+				require.NoError(t, entries.Delete(t.Context(), of(0).ID))
+				require.NoError(t, entries.Purge(t.Context(), of(1).ID))
+				_, err = entries.PutString(t.Context(), "not-an-id", "{}")
 				require.NoError(t, err)
 				put(t, s, of(4))
 				stream, err := js.Stream(t.Context(), bus.BucketStream(config.Bucket))
@@ -409,18 +410,18 @@ func TestFollowOfABucketThatIsPurged(t *testing.T) {
 
 				stop := follow(t, s, f)
 				if meanwhile {
-					require.NotErrorIs(t, stop(), bus.ErrPurged)
+					require.NotErrorIs(t, stop(), kv.ErrPurged)
 				}
 				tt.harm(t, js, stream)
 				if meanwhile {
 					stop = follow(t, s, f)
 				}
 				require.Eventually(t, func() bool { _, place := f.Place(); return place == 0 }, time.Minute, time.Millisecond, "emptied")
-				require.ErrorIs(t, stop(), bus.ErrPurged)
+				require.ErrorIs(t, stop(), kv.ErrPurged)
 
 				stop = follow(t, s, f)
 				require.Eventually(t, f.looked(2), time.Minute, time.Millisecond)
-				require.NotErrorIs(t, stop(), bus.ErrPurged)
+				require.NotErrorIs(t, stop(), kv.ErrPurged)
 				require.Equal(t, 2, f.resets, "once")
 				var want []string
 				for _, n := range tt.want {
@@ -446,7 +447,7 @@ func TestFollowDoesNotBeginAgain(t *testing.T) {
 	for w := range 2 {
 		js := natstest.JetStream(t, ns)
 		other := bucket.NewExperiences(js, config)
-		kv, err := js.KeyValue(t.Context(), config.Bucket)
+		entries, err := js.KeyValue(t.Context(), config.Bucket)
 		require.NoError(t, err)
 		writing.Go(func() {
 			for n := 1; !looked(); n++ {
@@ -454,15 +455,15 @@ func TestFollowDoesNotBeginAgain(t *testing.T) {
 				put(t, other, e)
 				switch n % 3 {
 				case 0:
-					require.NoError(t, kv.Delete(t.Context(), e.ID))
+					require.NoError(t, entries.Delete(t.Context(), e.ID))
 				case 1:
-					require.NoError(t, kv.Purge(t.Context(), e.ID))
+					require.NoError(t, entries.Purge(t.Context(), e.ID))
 				}
 			}
 		})
 	}
 	writing.Wait()
-	require.NotErrorIs(t, stop(), bus.ErrPurged)
+	require.NotErrorIs(t, stop(), kv.ErrPurged)
 	require.Equal(t, 1, f.resets)
 }
 

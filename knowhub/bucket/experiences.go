@@ -9,12 +9,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/internal/text"
 	"intenthint/knowhub/experience"
 )
 
 // Experiences is the bucket of experiences. It is safe for concurrent use.
-type Experiences struct{ bucket *bus.KV }
+type Experiences struct{ bucket *kv.Bucket }
 
 // ExperiencesIn is the bucket of the experiences of a system (contract §12), kept for
 // good.
@@ -31,7 +32,7 @@ func ExperiencesOf(l bus.Layout, js jetstream.JetStream) *Experiences {
 // NewExperiences returns the bucket without touching it, see
 // [Experiences.Open].
 func NewExperiences(js jetstream.JetStream, config jetstream.KeyValueConfig) *Experiences {
-	return &Experiences{bus.NewKV(js, config)}
+	return &Experiences{kv.New(js, config)}
 }
 
 // Open opens the bucket and creates a missing one. Otherwise the first use does
@@ -45,14 +46,14 @@ func (s *Experiences) Get(ctx context.Context, id string) (e experience.Experien
 	if !experience.ValidID(id) {
 		return e, false, nil
 	}
-	known, err := bus.Get[experience.Experience](ctx, s.bucket, id)
+	known, err := kv.Get[experience.Experience](ctx, s.bucket, id)
 	known.V.ID = id
 	return known.V, known.Revision > 0 && readable(known), err
 }
 
 // readable reports whether a value is an experience: nothing has been written that has no
 // task or no status.
-func readable(known bus.Value[experience.Experience]) bool {
+func readable(known kv.Value[experience.Experience]) bool {
 	return known.Broken == nil && complete(known.V)
 }
 
@@ -69,7 +70,7 @@ func (s *Experiences) Change(ctx context.Context, id string, change func(known *
 	if !experience.ValidID(id) {
 		return out, false, fmt.Errorf("%w: id", experience.ErrInvalid)
 	}
-	known, err := bus.Change(ctx, s.bucket, id, func(known *bus.Value[experience.Experience]) (write bool, err error) {
+	known, err := kv.Change(ctx, s.bucket, id, func(known *kv.Value[experience.Experience]) (write bool, err error) {
 		var before *experience.Experience
 		if known.Revision > 0 && readable(*known) {
 			known.V.ID = id
@@ -88,7 +89,7 @@ func (s *Experiences) Change(ctx context.Context, id string, change func(known *
 // Remove deletes the experience with an id if remove says so, which may be called
 // several times. A missing or unreadable one is no error.
 func (s *Experiences) Remove(ctx context.Context, id string, remove func(known experience.Experience) bool) error {
-	return bus.Remove(ctx, s.bucket, id, func(known *bus.Value[experience.Experience]) bool {
+	return kv.Remove(ctx, s.bucket, id, func(known *kv.Value[experience.Experience]) bool {
 		return readable(*known) && remove(known.V)
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/knowhub/experience"
 )
 
@@ -37,10 +37,10 @@ type Following struct {
 // Follow gives a follower all changes from its place on, until ctx ends or an
 // error occurs. A copy of another bucket, or one that is ahead of the bucket,
 // is begun again. One that holds what the bucket cannot hold is emptied, and Follow
-// ends with [bus.ErrPurged].
+// ends with [kv.ErrPurged].
 func (s *Experiences) Follow(ctx context.Context, f Follower, o Following) error {
 	caught, current := false, ""
-	err := s.bucket.Watch(ctx, bus.Watch{
+	err := s.bucket.Watch(ctx, kv.Watch{
 		Begin: func(id string, last uint64) (uint64, error) {
 			current = id
 			of, place := f.Place()
@@ -66,7 +66,7 @@ func (s *Experiences) Follow(ctx context.Context, f Follower, o Following) error
 		},
 		Held: func() (uint64, error) { return f.Held(), nil },
 	})
-	if errors.Is(err, bus.ErrPurged) {
+	if errors.Is(err, kv.ErrPurged) {
 		f.Reset(current)
 	}
 	return err

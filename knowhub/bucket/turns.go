@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/subjects"
 )
 
@@ -17,7 +18,7 @@ import (
 // The session store cannot tell which turn a request begins: it knows only turns
 // that may get a hint, and learns of them a little later. So turns are counted
 // when requests arrive, in one small document per session.
-type Turns struct{ bucket *bus.KV }
+type Turns struct{ bucket *kv.Bucket }
 
 // TurnsIn is the bucket of the turns of a system. They are kept as long as events, from
 // a session's last turn on.
@@ -33,7 +34,7 @@ func TurnsOf(l bus.Layout, js jetstream.JetStream) *Turns { return NewTurns(js, 
 
 // NewTurns returns the bucket without touching it, see [Turns.Open].
 func NewTurns(js jetstream.JetStream, config jetstream.KeyValueConfig) *Turns {
-	return &Turns{bus.NewKV(js, config)}
+	return &Turns{kv.New(js, config)}
 }
 
 // Open opens the bucket and creates a missing one. Otherwise the first use does
@@ -160,7 +161,7 @@ func (t *Turns) PutBack(ctx context.Context, turn Turn, chosen []string) error {
 }
 
 func (t *Turns) change(ctx context.Context, sessionID string, change func(doc *session) (write bool)) error {
-	_, err := bus.Change(ctx, t.bucket, subjects.Name(sessionID), func(known *bus.Value[session]) (bool, error) {
+	_, err := kv.Change(ctx, t.bucket, subjects.Name(sessionID), func(known *kv.Value[session]) (bool, error) {
 		return change(&known.V), nil
 	})
 	return err
@@ -216,12 +217,15 @@ const extractedKey = "extracted."
 
 // Extracted reports whether experiences were extracted from an event.
 func (t *Turns) Extracted(ctx context.Context, eventID string) (bool, error) {
-	known, err := bus.Get[struct{}](ctx, t.bucket, extractedKey+subjects.Name(eventID))
+	known, err := kv.Get[struct{}](ctx, t.bucket, extractedKey+subjects.Name(eventID))
 	return known.Revision > 0, err
 }
 
 // SetExtracted notes that experiences were extracted from an event.
 func (t *Turns) SetExtracted(ctx context.Context, eventID string) error {
-	_, _, err := t.bucket.Put(ctx, extractedKey+subjects.Name(eventID), struct{}{}, 0)
+	_, err := t.bucket.Put(ctx, extractedKey+subjects.Name(eventID), struct{}{}, 0)
+	if kv.IsConflict(err) { // it is noted already
+		return nil
+	}
 	return err
 }

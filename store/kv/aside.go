@@ -2,8 +2,9 @@ package kv
 
 import (
 	"context"
-	"errors"
 	"fmt"
+
+	"intenthint/internal/kv"
 )
 
 // setAside moves a corrupt value to another key and replaces it by the readable
@@ -30,10 +31,10 @@ func (s *Store) keepAside(ctx context.Context, token string, at record) (aside s
 		return "", err
 	}
 	if m.revision != at.revision {
-		return "", errConflict
+		return "", kv.ErrConflict
 	}
 	aside = fmt.Sprintf("%s%s%d", at.key, asideKey, s.now().UnixMilli())
-	if _, err := s.bucket.put(ctx, aside, m.value, 0); err != nil && !errors.Is(err, errConflict) {
+	if _, err := s.bucket.put(ctx, aside, m.value, 0); err != nil && !kv.IsConflict(err) {
 		return "", err
 	}
 	return aside, s.MarkLost(ctx, token)

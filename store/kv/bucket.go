@@ -4,41 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"intenthint/internal/retry"
+	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 )
 
-// Prefixes by which JetStream knows a stream as a key-value bucket.
-const (
-	streamPrefix  = "KV_"
-	subjectPrefix = "$KV."
-)
-
-// errConflict reports a key that is not at the expected revision.
-var errConflict = errors.New("key written by another process")
+// subjectPrefix begins the subjects of a key-value bucket.
+const subjectPrefix = "$KV."
 
 // errMissed reports a walk through keys in which the server skipped some.
 var errMissed = errors.New("incomplete walk through keys")
-
-// isAway reports whether an error comes from the servers or the connection.
-func isAway(err error) bool {
-	for _, passing := range []error{
-		errConflict, context.DeadlineExceeded, jetstream.ErrNoStreamResponse, jetstream.ErrStreamNotFound,
-		nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting,
-	} {
-		if errors.Is(err, passing) {
-			return true
-		}
-	}
-	api, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && api.Code >= 500
-}
 
 // message is the value of a key.
 type message struct {
@@ -63,38 +43,15 @@ type bucket struct {
 
 // newBucket returns a bucket whose stream is not known yet.
 func newBucket(js jetstream.JetStream, config jetstream.KeyValueConfig) *bucket {
-	return &bucket{js: js, config: config, name: streamPrefix + config.Bucket, prefix: subjectPrefix + config.Bucket + "."}
+	return &bucket{js: js, config: config, name: bus.BucketStream(config.Bucket), prefix: subjectPrefix + config.Bucket + "."}
 }
 
 // find returns the stream and creates it if it is missing. The handle is valid
 // for every stream of that name.
-func (b *bucket) find(ctx context.Context) (s jetstream.Stream, err error) {
-	err = createRetry.Do(ctx, func(ctx context.Context) error {
-		if s, err = b.js.Stream(ctx, b.name); !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return err
-		}
-		s, err = Create(ctx, b.js, b.config)
-		return err
-	})
-	return s, err
-}
-
-// createRetry is for about a second: another process created the stream first, and
-// not every server of the cluster has it, or its new consumer, yet; or the files of
-// a deleted stream still exist. The fault may also be permanent.
-var createRetry = retry.Policy{
-	Backoff:  retry.Backoff{First: 10 * time.Millisecond, Max: 40 * time.Millisecond},
-	Attempts: 36,
-	Temporary: func(err error) bool {
-		return errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || isStoreFailed(err)
-	},
-}
-
-// isStoreFailed reports whether a server could not make the files of a stream.
-func isStoreFailed(err error) bool {
-	const storeFailed jetstream.ErrorCode = 10049 // the server's; the client library has no name for it
-	api, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && api.ErrorCode == storeFailed
+func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
+	return kv.FindOrCreate(ctx,
+		func(ctx context.Context) (jetstream.Stream, error) { return b.js.Stream(ctx, b.name) },
+		func(ctx context.Context) (jetstream.Stream, error) { return Create(ctx, b.js, b.config) })
 }
 
 // Create makes the stream of a bucket as CreateKeyValue does, but with a first
@@ -109,7 +66,7 @@ func Create(ctx context.Context, js jetstream.JetStream, config jetstream.KeyVal
 		return n
 	}
 	return js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: streamPrefix + config.Bucket, Description: config.Description, Subjects: []string{subjectPrefix + config.Bucket + ".>"},
+		Name: bus.BucketStream(config.Bucket), Description: config.Description, Subjects: []string{subjectPrefix + config.Bucket + ".>"},
 		MaxMsgsPerSubject: int64(max(config.History, 1)), MaxMsgs: -1, MaxConsumers: -1,
 		MaxBytes: orAny(config.MaxBytes), MaxMsgSize: int32(orAny(int64(config.MaxValueSize))), //nolint:gosec // an int32 in the configuration
 		MaxAge: config.TTL, Storage: config.Storage, Replicas: max(config.Replicas, 1), Discard: jetstream.DiscardNew,
@@ -209,8 +166,8 @@ func isMarker(header nats.Header) bool {
 	return header.Get(operation) != "" || header.Get(jetstream.MarkerReasonHeader) != ""
 }
 
-// put writes a value over the given revision, 0 for a new key. It returns
-// [errConflict] if the key has another revision.
+// put writes a value over the given revision, 0 for a new key. The error for another
+// revision is a conflict, see [kv.IsConflict].
 func (b *bucket) put(ctx context.Context, key string, value []byte, over uint64) (revision uint64, err error) {
 	return b.publish(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, jetstream.WithExpectLastSequencePerSubject(over))
 }
@@ -233,16 +190,10 @@ func (b *bucket) putWhile(ctx context.Context, key string, value []byte, other s
 
 func (b *bucket) publish(ctx context.Context, m *nats.Msg, expect jetstream.PublishOpt) (revision uint64, err error) {
 	ack, err := b.js.PublishMsg(ctx, m, expect, jetstream.WithRetryAttempts(putRetries))
-	if err == nil {
-		return ack.Sequence, nil
+	if err != nil {
+		return 0, err
 	}
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
-		switch api.ErrorCode {
-		case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
-			return 0, fmt.Errorf("%w: %w", errConflict, err)
-		}
-	}
-	return 0, err
+	return ack.Sequence, nil
 }
 
 // purge removes the values below a revision whose keys match the filter,
@@ -351,10 +302,10 @@ func (b *bucket) walk(ctx context.Context, filter string, bodies bool, fn func(m
 			}
 		}
 		switch {
-		case errors.Is(batch.Error(), nats.ErrNoResponders) && unreached < createRetry.Attempts:
+		case errors.Is(batch.Error(), nats.ErrNoResponders) && unreached < kv.CreateRetry.Attempts:
 			// The servers of a cluster learn of a new consumer one by one.
 			unreached++
-			if err := createRetry.Wait(ctx, unreached); err != nil {
+			if err := kv.CreateRetry.Wait(ctx, unreached); err != nil {
 				return err
 			}
 			continue

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"intenthint/internal/kv"
 	"intenthint/store"
 	"intenthint/subjects"
 )
@@ -135,18 +136,16 @@ func (s *Store) writeLeaving(ctx context.Context, token string, e *entry) error 
 // unless another process has done so since.
 func (s *Store) retire(ctx context.Context, key string, raw []byte, seen uint64) error {
 	over := record{key: key} // most turns are retired once
-	for attempt := 1; ; attempt++ {
-		_, err := s.bucket.write(ctx, over, raw)
-		if !errors.Is(err, errConflict) || attempt == maxAttempts {
-			return err
+	return kv.ConflictRetry.Do(ctx, func(ctx context.Context) error {
+		_, conflict := s.bucket.write(ctx, over, raw)
+		if !kv.IsConflict(conflict) {
+			return conflict
 		}
 		m, err := s.bucket.get(ctx, key)
-		if err != nil {
+		if err != nil || m.revision > seen {
 			return err
 		}
-		if m.revision > seen {
-			return nil
-		}
 		over.revision, over.chunks = m.revision, chunksOf(m.value)
-	}
+		return conflict
+	})
 }

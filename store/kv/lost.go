@@ -37,7 +37,7 @@ func (s *Store) Recovered(ctx context.Context, loss store.Loss) error {
 
 // forget makes the next Apply read a session from the bucket.
 func (s *Store) forget(ctx context.Context, token string) error {
-	unlock, err := s.lock(ctx, token)
+	unlock, err := s.locks.Lock(ctx, token)
 	if err != nil {
 		return err
 	}
@@ -49,14 +49,11 @@ func (s *Store) forget(ctx context.Context, token string) error {
 
 // forgetAll makes the next Apply read every session from the bucket.
 func (s *Store) forgetAll(ctx context.Context) error {
-	for i, shard := range s.shards {
-		select {
-		case shard <- struct{}{}:
-			defer func() { <-s.shards[i] }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	unlock, err := s.locks.LockAll(ctx)
+	if err != nil {
+		return err
 	}
+	defer unlock()
 	s.entries.RemoveAll()
 	s.indexes.RemoveAll()
 	return nil

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/nats-io/nuid"
 
+	"intenthint/internal/kv"
 	"intenthint/store"
 )
 
@@ -127,7 +127,7 @@ func (b *bucket) write(ctx context.Context, over record, data []byte) (record, e
 	}
 	var err error
 	out.revision, err = b.put(ctx, over.key, value, over.revision)
-	if errors.Is(err, errConflict) {
+	if kv.IsConflict(err) {
 		// These chunks are unused, unless the conflict is with this very value,
 		// whose acknowledgement was lost.
 		if now, getErr := b.get(ctx, over.key); getErr == nil {

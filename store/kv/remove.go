@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nuid"
 
+	"intenthint/internal/kv"
 	"intenthint/store"
 )
 
@@ -32,36 +33,31 @@ func (s *Store) removeAll(ctx context.Context, token string) (removed []string, 
 		return nil, err
 	}
 	kept := map[string]bool{}
-	for attempt := 1; ; attempt++ {
+	err = kv.ConflictRetry.Do(ctx, func(ctx context.Context) error {
 		m, err := s.bucket.get(ctx, token)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := s.keepRemoved(ctx, token, kept); err != nil {
-			return nil, err
+			return err
 		}
 		if m.revision == 0 {
 			// An operator may have deleted the session and left its other keys.
-			if err := s.bucket.purge(ctx, beside, anyRevision); err != nil {
-				return nil, err
-			}
-			break
+			return s.bucket.purge(ctx, beside, anyRevision)
 		}
 		m.key = token
 		gone, err := s.remove(ctx, m)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if gone {
-			removed = append(removed, token)
-			break
+		if !gone {
+			return kv.ErrConflict
 		}
-		if attempt == maxAttempts {
-			return nil, errConflict
-		}
-		if err := conflictRetry.Wait(ctx, attempt-1); err != nil {
-			return nil, err
-		}
+		removed = append(removed, token)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := s.bucket.purge(ctx, lostKey+token+".*", anyRevision); err != nil {
 		return removed, err

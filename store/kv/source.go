@@ -3,11 +3,11 @@ package kv
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/nats-io/nuid"
 
+	"intenthint/internal/kv"
 	"intenthint/store"
 )
 
@@ -52,7 +52,7 @@ func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err e
 			if err == nil {
 				_, err = s.bucket.putWhile(ctx, sourceKey, data, key, began)
 			}
-			if errors.Is(err, errConflict) {
+			if kv.IsConflict(err) {
 				return fmt.Errorf("session store lost during rebuild: %w", err)
 			}
 			return err

@@ -2,33 +2,20 @@ package kv
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"intenthint/internal/retry"
+	"intenthint/internal/kv"
 	"intenthint/store"
 	"intenthint/store/internal/lru"
 	"intenthint/subjects"
 )
 
-const (
-	indexCacheBytes = 16 << 20 // bytes; what is not in the cache is read again
-	shardCount      = 64       // locks that sessions share: as many as are written at once
-)
-
-// maxAttempts bounds the attempts to change a session: with the pauses of
-// [conflictRetry] about a second. Every conflict means that another process made
-// progress.
-const maxAttempts = 40
-
-// conflictRetry bounds the pauses after a change that lost to another process.
-var conflictRetry = retry.Backoff{First: time.Millisecond, Max: 32 * time.Millisecond}
+const indexCacheBytes = 16 << 20 // bytes; what is not in the cache is read again
 
 // Store is a [store.Store] in a bucket. It is safe for concurrent use,
 // including by several processes.
@@ -38,7 +25,7 @@ type Store struct {
 	log     *slog.Logger
 	lost    func(token string)
 	now     func() time.Time
-	shards  [shardCount]chan struct{}
+	locks   *kv.Locks // of sessions
 	entries *lru.Cache[*entry]
 	indexes *lru.Cache[*index]
 }
@@ -78,31 +65,10 @@ func OpenReader(ctx context.Context, js jetstream.JetStream, bucket jetstream.Ke
 
 func newStore(b *bucket, opts store.Options) *Store {
 	opts = opts.WithDefaults()
-	s := &Store{
-		bucket: b, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost,
+	return &Store{
+		bucket: b, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost, locks: kv.NewLocks(),
 		entries: lru.New[*entry](opts.CacheBytes),
 		indexes: lru.New[*index](indexCacheBytes),
-	}
-	for i := range s.shards {
-		s.shards[i] = make(chan struct{}, 1)
-	}
-	return s
-}
-
-// lock excludes other goroutines of this process from a session: the
-// compare-and-set would too, but costs a round trip.
-func (s *Store) lock(ctx context.Context, token string) (unlock func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(token))
-	shard := s.shards[hash.Sum32()%shardCount]
-	select {
-	case shard <- struct{}{}:
-		return func() { <-shard }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
@@ -121,7 +87,7 @@ func (s *Store) Apply(ctx context.Context, facts []store.Fact) error {
 		s.lost(token)
 	}
 	if err != nil {
-		if isAway(err) {
+		if kv.IsAway(err) || kv.IsConflict(err) {
 			err = store.Temporary(err)
 		}
 		return fmt.Errorf("applying to session %s: %w", token, err)
@@ -132,7 +98,7 @@ func (s *Store) Apply(ctx context.Context, facts []store.Fact) error {
 // locked applies facts with the session locked. It reports whether the
 // session was found to be lost, also after an error.
 func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (lost bool, err error) {
-	unlock, err := s.lock(ctx, token)
+	unlock, err := s.locks.Lock(ctx, token)
 	if err != nil {
 		return false, err
 	}
@@ -148,7 +114,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	if e == nil && beginsSession(facts) {
 		e = &entry{doc: &store.Document{}, at: record{key: token}, guess: true}
 	}
-	for attempt := 1; ; attempt++ {
+	err = kv.ConflictRetry.Do(ctx, func(ctx context.Context) (err error) {
 		if e == nil || e.at.revision == 0 && !e.guess {
 			var gone bool
 			e, gone, err = s.load(ctx, token, e)
@@ -163,21 +129,15 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 			gone, err = s.apply(ctx, token, e, facts)
 			lost = lost || gone
 		}
-		if err == nil {
-			s.entries.Put(token, e, int64(e.bytes+e.doc.DecodedBytes())+2<<10)
-			return lost, nil
-		}
-		if !errors.Is(err, errConflict) || attempt == maxAttempts {
-			return lost, err
-		}
-		if e != nil {
+		if err != nil && e != nil {
 			e.at, e.guess = record{}, false
 		}
-		// No pause at first: the other process has most likely finished.
-		if err = conflictRetry.Wait(ctx, attempt-1); err != nil {
-			return lost, err
-		}
+		return err
+	})
+	if err == nil {
+		s.entries.Put(token, e, int64(e.bytes+e.doc.DecodedBytes())+2<<10)
 	}
+	return lost, err
 }
 
 // beginsSession reports whether a session most likely begins with these facts:
@@ -218,7 +178,7 @@ func (s *Store) Check(ctx context.Context) error {
 		return fmt.Errorf("reading session bucket: %w", err)
 	}
 	_, err = s.bucket.put(bounded, probeKey, []byte("probe"), m.revision)
-	if err != nil && !errors.Is(err, errConflict) { // a conflict is another process's probe
+	if err != nil && !kv.IsConflict(err) { // a conflict is another process's probe
 		return fmt.Errorf("writing session bucket: %w", err)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"intenthint/internal/kv"
 )
 
 // Sweep implements [store.Sweeper]. Several processes may sweep at once.
@@ -55,13 +57,13 @@ func (s *Store) sweepSessions(ctx context.Context, olderThan time.Duration) (rem
 // separates the data of the old session from that of a new one. A process that
 // dies in between leaves the empty session to the next sweep.
 func (s *Store) remove(ctx context.Context, m message) (bool, error) {
-	unlock, err := s.lock(ctx, m.key)
+	unlock, err := s.locks.Lock(ctx, m.key)
 	if err != nil {
 		return false, err
 	}
 	defer unlock()
 	at, err := s.writeHead(ctx, record{key: m.key, revision: m.revision}, empty())
-	if errors.Is(err, errConflict) {
+	if kv.IsConflict(err) {
 		return false, nil // it was touched
 	}
 	if err != nil {

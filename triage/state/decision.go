@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/internal/retry"
 )
 
@@ -59,8 +59,8 @@ func (s *Store) Decision(ctx context.Context, group, messageID string) (d Decisi
 	return known.V, known.Revision > 0 && known.Broken == nil, err
 }
 
-func (s *Store) stored(ctx context.Context, group, messageID string) (bus.Value[Decision], error) {
-	known, err := bus.Get[Decision](ctx, s.decisions, decisionKey+tokens(group, messageID))
+func (s *Store) stored(ctx context.Context, group, messageID string) (kv.Value[Decision], error) {
+	known, err := kv.Get[Decision](ctx, s.decisions, decisionKey+tokens(group, messageID))
 	known.V.Decided = known.Created
 	return known, err
 }
@@ -69,8 +69,8 @@ func (s *Store) stored(ctx context.Context, group, messageID string) (bus.Value[
 // stays in force: it is returned and first is false.
 func (s *Store) Decide(ctx context.Context, d Decision) (standing Decision, first bool, err error) {
 	for attempt := 1; ; attempt++ {
-		if _, first, err := s.decisions.Put(ctx, decisionKey+tokens(d.Group, d.MessageID), d, 0); first || err != nil {
-			return d, first, err
+		if _, err := s.decisions.Put(ctx, decisionKey+tokens(d.Group, d.MessageID), d, 0); !kv.IsConflict(err) {
+			return d, err == nil, err
 		}
 		known, err := s.stored(ctx, d.Group, d.MessageID)
 		if err = cmp.Or(err, known.Broken); err != nil || known.Revision > 0 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/subjects"
 )
 
@@ -82,7 +82,7 @@ func (s *Store) Answered(ctx context.Context, group, messageID string) error {
 
 // Recent returns the recent messages of a group, as seen by a message sent now.
 func (s *Store) Recent(ctx context.Context, group string, now time.Time) ([]Said, error) {
-	doc, err := bus.Get[recent](ctx, s.recent, subjects.Name(group))
+	doc, err := kv.Get[recent](ctx, s.recent, subjects.Name(group))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/kv"
 	"intenthint/subjects"
 )
 
@@ -38,18 +39,18 @@ func Of(l bus.Layout, js jetstream.JetStream) *Store { return New(js, BucketsOf(
 
 // Store is the shared state. It is safe for concurrent use.
 type Store struct {
-	decisions, recent, marks *bus.KV
+	decisions, recent, marks *kv.Bucket
 }
 
 // New returns a store without touching the buckets, see [Store.Open].
 func New(js jetstream.JetStream, b Buckets) *Store {
-	return &Store{bus.NewKV(js, b.Decisions), bus.NewKV(js, b.Recent), bus.NewKV(js, b.Marks)}
+	return &Store{kv.New(js, b.Decisions), kv.New(js, b.Recent), kv.New(js, b.Marks)}
 }
 
 // Open opens the buckets and creates missing ones. Otherwise the first use of
 // each does so.
 func (s *Store) Open(ctx context.Context) error {
-	for _, b := range []*bus.KV{s.decisions, s.recent, s.marks} {
+	for _, b := range []*kv.Bucket{s.decisions, s.recent, s.marks} {
 		if err := b.Open(ctx); err != nil {
 			return err
 		}
@@ -60,15 +61,15 @@ func (s *Store) Open(ctx context.Context) error {
 // tokens returns the key tokens of a message of a group.
 func tokens(group, message string) string { return subjects.Name(group) + "." + subjects.Name(message) }
 
-// change modifies the document of a key, see [bus.Change].
-func change[T any](ctx context.Context, b *bus.KV, key string, change func(doc *T) (write bool, err error)) error {
-	_, err := bus.Change(ctx, b, key, func(known *bus.Value[T]) (bool, error) { return change(&known.V) })
+// change modifies the document of a key, see [kv.Change].
+func change[T any](ctx context.Context, b *kv.Bucket, key string, change func(doc *T) (write bool, err error)) error {
+	_, err := kv.Change(ctx, b, key, func(known *kv.Value[T]) (bool, error) { return change(&known.V) })
 	return err
 }
 
 // each calls yield with the values of all keys that match a pattern. Values
 // written by another version are left out.
-func each[T any](ctx context.Context, b *bus.KV, pattern string, yield func(v T, created time.Time) error) error {
+func each[T any](ctx context.Context, b *kv.Bucket, pattern string, yield func(v T, created time.Time) error) error {
 	return b.Each(ctx, pattern, func(entry jetstream.KeyValueEntry) error {
 		var v T
 		if json.Unmarshal(entry.Value(), &v) != nil {

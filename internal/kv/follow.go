@@ -1,4 +1,4 @@
-package bus
+package kv
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// lookPause is how often [KV.Watch] checks that the bucket is still the one it
+	// lookPause is how often [Bucket.Watch] checks that the bucket is still the one it
 	// watches, and that no change was missed.
 	lookPause = time.Second
 	// maxEntries bounds the entries that are passed on together: a new copy is written
@@ -26,7 +26,7 @@ const (
 // from the beginning.
 var followRetry = retry.Backoff{First: time.Second, Max: 30 * time.Second}
 
-// Watch holds the callbacks of [KV.Watch].
+// Watch holds the callbacks of [Bucket.Watch].
 type Watch struct {
 	// Begin receives the identity of the bucket and its last revision. A recreated
 	// bucket has another identity. Begin returns the revision up to which all entries
@@ -52,7 +52,7 @@ var ErrPurged = errors.New("entries were removed without a trace, as by a purge 
 var errMissed = errors.New("changes missed")
 
 // Watch passes all entries and then each change to w, until ctx ends or an error occurs.
-func (b *KV) Watch(ctx context.Context, w Watch) error {
+func (b *Bucket) Watch(ctx context.Context, w Watch) error {
 	back := b.js.Conn().StatusChanged(nats.CONNECTED)
 	defer b.js.Conn().RemoveStatusListener(back)
 	for {
@@ -62,7 +62,7 @@ func (b *KV) Watch(ctx context.Context, w Watch) error {
 	}
 }
 
-func (b *KV) watch(ctx context.Context, w Watch, back <-chan nats.Status) error {
+func (b *Bucket) watch(ctx context.Context, w Watch, back <-chan nats.Status) error {
 	return b.Use(ctx, func(kv jetstream.KeyValue) error {
 		begun, err := b.State(ctx)
 		if err != nil {
@@ -102,7 +102,7 @@ func (b *KV) watch(ctx context.Context, w Watch, back <-chan nats.Status) error 
 				}
 			case entry, open := <-watcher.Updates():
 				if !open {
-					return ErrBucketAway
+					return ErrAway
 				}
 				entries, end := gather(entry, watcher.Updates())
 				if complete = complete || end; len(entries) > 0 {
@@ -143,7 +143,7 @@ func gather(first jetstream.KeyValueEntry, more <-chan jetstream.KeyValueEntry) 
 // look returns the last revision of the bucket, or 0 if the server does not answer. It
 // returns an error if the bucket is gone, was not created at the given time, or cannot
 // hold what w has taken, up to the given revision; and those of w.
-func (b *KV) look(ctx context.Context, w Watch, made time.Time, taken uint64) (last uint64, err error) {
+func (b *Bucket) look(ctx context.Context, w Watch, made time.Time, taken uint64) (last uint64, err error) {
 	// The keys are counted before the messages: a key that is known now has a message
 	// then, whatever other processes change meanwhile.
 	held := uint64(0)
@@ -167,7 +167,7 @@ func (b *KV) look(ctx context.Context, w Watch, made time.Time, taken uint64) (l
 // the initial entries, and after later changes. If the bucket was unreachable or
 // recreated, or changes were missed, a new copy is begun; until it is complete the last
 // copy stays in use.
-func (b *KV) Follow(ctx context.Context, begin func() (take func(jetstream.KeyValueEntry), settled func()), log *slog.Logger) {
+func (b *Bucket) Follow(ctx context.Context, begin func() (take func(jetstream.KeyValueEntry), settled func()), log *slog.Logger) {
 	var take func(jetstream.KeyValueEntry)
 	var settled func()
 	failures := 0

@@ -1,4 +1,4 @@
-package bus
+package kv
 
 import (
 	"context"
@@ -84,12 +84,11 @@ func TestWatchBeginsAgain(t *testing.T) {
 			t.Parallel()
 			ns := natstest.Start(t, nil)
 			js := natstest.JetStream(t, ns)
-			b := NewKV(js, jetstream.KeyValueConfig{Bucket: "T"})
-			other := NewKV(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T"})
+			b := New(js, jetstream.KeyValueConfig{Bucket: "T"})
+			other := New(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T"})
 			put := func(key string) {
-				_, ok, err := other.Put(t.Context(), key, key, 0)
+				_, err := other.Put(t.Context(), key, key, 0)
 				require.NoError(t, err)
-				require.True(t, ok)
 			}
 			put("a")
 			w := &watched{values: map[string]string{}}
@@ -112,7 +111,7 @@ func TestWatchBeginsAgain(t *testing.T) {
 func TestWatchEndsWithTheFirstError(t *testing.T) {
 	t.Parallel()
 	js := natstest.JetStream(t, natstest.Start(t, nil))
-	b, cause := NewKV(js, jetstream.KeyValueConfig{Bucket: "T"}), errors.New("full")
+	b, cause := New(js, jetstream.KeyValueConfig{Bucket: "T"}), errors.New("full")
 	fine := Watch{
 		Begin: func(string, uint64) (uint64, error) { return 0, nil },
 		Take:  func([]jetstream.KeyValueEntry, bool) error { return nil },
@@ -147,7 +146,7 @@ func TestWatchSeesWhetherTheBucketIsPurged(t *testing.T) {
 			t.Parallel()
 			ns := natstest.Start(t, nil)
 			js := natstest.JetStream(t, ns)
-			b := NewKV(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T"})
+			b := New(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T"})
 			require.NoError(t, b.Open(t.Context()))
 			w := (&watched{values: map[string]string{}}).watch()
 			held := uint64(0)
@@ -175,9 +174,9 @@ func TestWatchSeesWhetherTheBucketIsPurged(t *testing.T) {
 // A new copy is complete before it takes the place of the last one.
 func TestFollowKeepsTheLastCopy(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t, nil))
-	b := NewKV(js, jetstream.KeyValueConfig{Bucket: "T"})
+	b := New(js, jetstream.KeyValueConfig{Bucket: "T"})
 	for _, key := range []string{"a", "b"} {
-		_, _, err := b.Put(t.Context(), key, key, 0)
+		_, err := b.Put(t.Context(), key, key, 0)
 		require.NoError(t, err)
 	}
 	var copies, settled atomic.Int64

@@ -1,4 +1,4 @@
-package bus
+package kv
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func TestUseEndsInTime(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := NewKV(nil, jetstream.KeyValueConfig{Bucket: "T"})
+				b := New(nil, jetstream.KeyValueConfig{Bucket: "T"})
 				b.kv = struct{ jetstream.KeyValue }{}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
