@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/linear"
 )
 
 var train = flag.String("train", "", "train the model, and write trained.bin and testdata/trained.txt below this `folder`")
@@ -248,14 +250,6 @@ func paired(lines []string) (all []*example) {
 	return all
 }
 
-// sample is a window with its place in training.
-type sample struct {
-	places []uint32
-	values []float32
-	attack float64 // 1 or 0
-	weight float64
-}
-
 // How the regression is fitted; see docs/decisions/0021-a-model-marks-injections.md.
 const (
 	rounds         = 12
@@ -268,14 +262,14 @@ const (
 
 // samples returns the windows of a text: all of a harmless one, the whole of an
 // attack; and, unless it is made of phrases, those of the text with something else.
-func (x *example) samples() []sample {
+func (x *example) samples() []*linear.Sample {
 	if x.from == made {
 		return x.windows(x.alone.segments)
 	}
 	return append(x.windows(x.alone.segments), x.windows(x.within.segments)...)
 }
 
-func (x *example) windows(segments []segment) (all []sample) {
+func (x *example) windows(segments []segment) (all []*linear.Sample) {
 	weight := 1.0
 	switch x.from {
 	case near, other:
@@ -288,18 +282,20 @@ func (x *example) windows(segments []segment) (all []sample) {
 			if x.attack && (i > 0 || n < min(maxSegments, len(segments))) {
 				continue
 			}
-			s := sample{weight: weight}
+			s := &linear.Sample{Weight: weight, Index: []int32{bias}, Value: []float32{1}}
 			if x.attack {
-				s.attack = 1
+				s.Target = 1
 			}
 			for b := range blocks {
-				before := len(s.places)
+				before := len(s.Index)
 				for _, g := range segments[i : i+n] {
-					s.places = append(s.places, g[b]...)
+					for _, place := range g[b] {
+						s.Index = append(s.Index, int32(place)) //nolint:gosec // below 1<<tableBits
+					}
 				}
-				v := float32(share(len(s.places) - before))
-				for range len(s.places) - before {
-					s.values = append(s.values, v)
+				v := float32(share(len(s.Index) - before))
+				for range len(s.Index) - before {
+					s.Value = append(s.Value, v)
 				}
 			}
 			all = append(all, s)
@@ -308,43 +304,19 @@ func (x *example) windows(segments []segment) (all []sample) {
 	return all
 }
 
-// fit returns a logistic regression by stochastic gradient descent
-// with AdaGrad's steps: the mean of those after the rounds of the second half, as
-// each depends on the order of the samples. The bias, which is the same for all, is left to the limit.
+// bias is the place of a weight that every window has: the odds of an attack
+// whatever the text. The limit takes it over.
+const bias = 1 << tableBits
+
+// fit returns a logistic regression: the mean of the rounds of the second half.
 func fit(all []*example) model {
-	const bias = 1 << tableBits
-	var samples []sample
+	var samples []*linear.Sample
 	for _, x := range all {
 		if x.from != long {
 			samples = append(samples, x.samples()...)
 		}
 	}
-	weights, squares, mean := make([]float32, bias+1), make([]float32, bias+1), make([]float32, bias+1)
-	for round := range rounds {
-		for _, i := range rand.New(rand.NewPCG(7, 7)).Perm(len(samples)) { //nolint:gosec // repeatable
-			s := &samples[i]
-			sum := weights[bias]
-			for k, at := range s.places {
-				sum += weights[at] * s.values[k]
-			}
-			g := float32((1/(1+math.Exp(-float64(sum))) - s.attack) * s.weight)
-			change := func(at uint32, value float32) {
-				d := g * value
-				if squares[at] += d * d; squares[at] > 0 {
-					weights[at] -= step * d / float32(math.Sqrt(float64(squares[at])))
-				}
-			}
-			for k, at := range s.places {
-				change(at, s.values[k])
-			}
-			change(bias, 0.3)
-		}
-		if round >= rounds/2 {
-			for i, w := range weights {
-				mean[i] += w / (rounds - rounds/2)
-			}
-		}
-	}
+	mean := linear.Logistic{Rounds: rounds, Step: step, Seed: 7, Mean: rounds - rounds/2}.Fit(samples, bias+1)
 	var most float64
 	for _, w := range mean[:bias] {
 		most = max(most, math.Abs(float64(w)))

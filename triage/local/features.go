@@ -1,6 +1,7 @@
 package local
 
 import (
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -49,7 +50,7 @@ func (f *features) on(names ...string) {
 // scale gives the features since the last call the weight total together.
 func (f *features) scale(total float32) {
 	if n := len(f.list) - f.open; n > 0 {
-		v := total / sqrt32(float32(n))
+		v := total / float32(math.Sqrt(float64(n)))
 		for i := f.open; i < len(f.list); i++ {
 			f.list[i].value = v
 		}

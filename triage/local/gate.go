@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"intenthint/internal/linear"
 )
 
 // Gate is a trained classifier. It is immutable after training and safe for
@@ -28,7 +30,7 @@ func (g *Gate) Judge(in Input) (respond, sure bool, p float64) {
 	recent := newest(in.Recent)
 	s := readScene(&m, &in, recent)
 	score, l := g.score(extract(&m, &in, s)), g.limits[regime(s.afterBot)]
-	p = sigmoid(g.slope*score + g.offset)
+	p = linear.Sigmoid(g.slope*score + g.offset)
 	respond = p >= 0.5
 	switch {
 	case m.long || !g.familiar(&m, people(&in, recent), recent):

@@ -62,9 +62,9 @@ func estimatedSkip(scores []float64, samples []*sample, order []int) float64 {
 	var all float64
 	n := 0
 	for _, s := range samples {
-		if s.target == 1 {
+		if s.Target == 1 {
 			n++
-			all += s.weight
+			all += s.Weight
 		}
 	}
 	if n < minDeserving {
@@ -72,15 +72,15 @@ func estimatedSkip(scores []float64, samples []*sample, order []int) float64 {
 	}
 	var below, sum float64 // weight in the tail, and weight times score
 	for _, i := range order {
-		if samples[i].target != 1 {
+		if samples[i].Target != 1 {
 			continue
 		}
 		if below >= tail*all {
 			mean := scores[i] - sum/below
 			return scores[i] - mean*math.Log(below/all/targetMissed)
 		}
-		below += samples[i].weight
-		sum += samples[i].weight * scores[i]
+		below += samples[i].Weight
+		sum += samples[i].Weight * scores[i]
 	}
 	return math.Inf(-1)
 }
@@ -90,10 +90,10 @@ func estimatedSkip(scores []float64, samples []*sample, order []int) float64 {
 func countedSkip(scores []float64, samples []*sample, order []int) float64 {
 	var all, missed float64
 	for _, s := range samples {
-		all += s.weight * s.target
+		all += s.Weight * s.Target
 	}
 	for _, i := range order {
-		missed += samples[i].weight * samples[i].target
+		missed += samples[i].Weight * samples[i].Target
 		if missed > maxMissed*all {
 			return math.Nextafter(scores[i], math.Inf(-1))
 		}
@@ -107,8 +107,8 @@ func sureRespond(scores []float64, samples []*sample, order []int) float64 {
 	respond := math.Inf(1)
 	wasted, all := 1.0, 1.0
 	for _, i := range slices.Backward(order) {
-		wasted += samples[i].weight * (1 - samples[i].target)
-		all += samples[i].weight
+		wasted += samples[i].Weight * (1 - samples[i].Target)
+		all += samples[i].Weight
 		if wasted <= maxWasted*all {
 			respond = scores[i]
 		}

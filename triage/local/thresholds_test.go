@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/linear"
 )
 
 // drawn returns samples whose scores are exponential below 0 for those that
@@ -16,11 +18,11 @@ func drawn(deserving, others int) ([]float64, []*sample) {
 	var samples []*sample
 	for range deserving {
 		scores = append(scores, -r.ExpFloat64())
-		samples = append(samples, &sample{target: 1, weight: 1})
+		samples = append(samples, &sample{Sample: linear.Sample{Target: 1, Weight: 1}})
 	}
 	for range others {
 		scores = append(scores, -20)
-		samples = append(samples, &sample{weight: 1})
+		samples = append(samples, &sample{Sample: linear.Sample{Weight: 1}})
 	}
 	return scores, samples
 }
@@ -50,16 +52,16 @@ func TestLearnLimits(t *testing.T) {
 				least = i
 			}
 		}
-		samples[least].weight = maxWeight
+		samples[least].Weight = maxWeight
 		require.Less(t, learnLimits(scores, samples).skip, scores[least])
 	})
 	t.Run("sure answers are wasted seldom", func(t *testing.T) {
 		var scores []float64
 		var samples []*sample
 		for i := range 1000 { // above 500 one of 50 deserves none, below it half
-			s := &sample{weight: 1, target: 1}
+			s := &sample{Sample: linear.Sample{Weight: 1, Target: 1}}
 			if i >= 500 && i%50 == 0 || i < 500 && i%2 == 0 {
-				s.target = 0
+				s.Target = 0
 			}
 			scores, samples = append(scores, float64(i)), append(samples, s)
 		}
@@ -79,9 +81,9 @@ func TestCalibrate(t *testing.T) {
 	var samples []*sample
 	for range 20_000 {
 		z := r.NormFloat64() * 3
-		s := &sample{weight: 1}
-		if r.Float64() < sigmoid(0.5*z-1) {
-			s.target = 1
+		s := &sample{Sample: linear.Sample{Weight: 1}}
+		if r.Float64() < linear.Sigmoid(0.5*z-1) {
+			s.Target = 1
 		}
 		scores, samples = append(scores, z), append(samples, s)
 	}
@@ -89,7 +91,7 @@ func TestCalibrate(t *testing.T) {
 	require.InDelta(t, 0.5, slope, 0.05)
 	require.InDelta(t, -1, offset, 0.1)
 
-	slope, offset = calibrate([]float64{-1, 1}, []*sample{{weight: 1}, {weight: 1, target: 1}})
+	slope, offset = calibrate([]float64{-1, 1}, []*sample{{Sample: linear.Sample{Weight: 1}}, {Sample: linear.Sample{Weight: 1, Target: 1}}})
 	require.False(t, math.IsNaN(slope+offset))
 	require.Positive(t, slope, "the order of scores is kept")
 	slope, offset = calibrate(nil, nil)
@@ -98,7 +100,7 @@ func TestCalibrate(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	on := func(i int32, target float64) *sample {
-		return &sample{index: []int32{i}, value: []float32{1}, target: target, weight: 1}
+		return &sample{Sample: linear.Sample{Index: []int32{i}, Value: []float32{1}, Target: target, Weight: 1}}
 	}
 	weights := fit([]*sample{on(0, 1), on(1, 0), on(0, 1), on(1, 0)}, 3)
 	require.Positive(t, weights[0])

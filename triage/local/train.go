@@ -1,6 +1,10 @@
 package local
 
-import "sync"
+import (
+	"sync"
+
+	"intenthint/internal/linear"
+)
 
 // folds is the number of parts into which groups are divided for
 // cross-validation.
@@ -85,9 +89,9 @@ func (g *Gate) samples(examples []Example) *training {
 		}
 	}
 	for i, r := range list {
-		s := &sample{weight: min(r.Weight, maxWeight), genuine: !r.copied && !r.isSingle(), afterBot: r.scene.afterBot}
+		s := &sample{Sample: linear.Sample{Weight: min(r.Weight, maxWeight)}, genuine: !r.copied && !r.isSingle(), afterBot: r.scene.afterBot}
 		if r.Respond {
-			s.target = 1
+			s.Target = 1
 		}
 		for _, f := range features[i] {
 			if count[f.key] < minCount {
@@ -98,8 +102,8 @@ func (g *Gate) samples(examples []Example) *training {
 				j = int32(len(g.index))
 				g.index[f.key] = j
 			}
-			s.index = append(s.index, j)
-			s.value = append(s.value, f.value)
+			s.Index = append(s.Index, j)
+			s.Value = append(s.Value, f.value)
 		}
 		t.samples = append(t.samples, s)
 		t.fold = append(t.fold, parts.fold(r.Example, r.number))
@@ -127,7 +131,7 @@ func (t *training) bothKinds() bool {
 	var kinds [2]bool
 	for _, s := range t.samples {
 		if s.genuine {
-			kinds[int(s.target)] = true
+			kinds[int(s.Target)] = true
 		}
 	}
 	return kinds[0] && kinds[1]
@@ -164,7 +168,7 @@ func (t *training) crossValidate(size int) []float64 {
 			weights := fit(rest, size)
 			for i, s := range t.samples {
 				if t.fold[i] == fold {
-					scores[i] = s.score(weights)
+					scores[i] = s.Score(weights)
 				}
 			}
 		})
