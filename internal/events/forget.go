@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/retry"
 	"intenthint/subjects"
 )
 
@@ -168,10 +169,8 @@ func Settled(ctx context.Context, js jetstream.JetStream, l bus.Layout, until ui
 		case time.Since(began) > settledTime:
 			return !pulled, nil
 		}
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-time.After(settledPause):
+		if err := retry.Sleep(ctx, settledPause); err != nil {
+			return false, err
 		}
 	}
 }

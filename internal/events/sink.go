@@ -16,6 +16,7 @@ import (
 
 	"intenthint/internal/bus"
 	"intenthint/internal/panics"
+	"intenthint/internal/retry"
 	"intenthint/subjects"
 )
 
@@ -234,10 +235,8 @@ func (s *Sink[F]) CatchUp(ctx context.Context, most time.Duration) {
 		if err != nil || info.NumPending == 0 && info.NumAckPending == 0 {
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, settledPause) != nil {
 			return
-		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -124,7 +125,7 @@ func in(fset *token.FileSet, f *ast.File) (out []constant) {
 			for i, value := range spec.Values {
 				if numeric(value) {
 					out = append(out, constant{
-						place: fmt.Sprint(line), name: spec.Names[i].Name,
+						place: strconv.Itoa(line), name: spec.Names[i].Name,
 						bare: !said && spec.Comment == nil && group.Doc == nil,
 					})
 				}
