@@ -14,7 +14,7 @@ import (
 // maxLatestChars bounds the latest message, in characters (contract §5).
 const maxLatestChars = 4000
 
-// Truncated is appended to a text that was cut (contract §5).
+// Truncated is appended to a text that was cut to fit into an event (contract §2).
 const Truncated = text.Truncated
 
 // QueryMode is how much history goes to a classifier (HINT_QUERY_MODE).
@@ -34,7 +34,7 @@ const (
 type Side struct {
 	// Turns is how many of the last turns are taken.
 	Turns int `json:"turns"`
-	// Chars is how many characters of each turn are kept.
+	// Chars is how many characters of each turn are kept, with the mark of the cut.
 	Chars int `json:"chars"`
 }
 
@@ -77,10 +77,7 @@ func History(messages []payload.Message, mode QueryMode, window Window) []payloa
 // Earlier returns a user's message, as returned by [Latest], in the form that
 // it has in a later conversation under [DefaultWindow].
 func Earlier(latest string) string {
-	if cut := text.Cut(latest, defaultChars); len(cut) < len(latest) {
-		return cut + Truncated
-	}
-	return latest
+	return text.Middle(latest, defaultChars)
 }
 
 // EarlierTurns returns how many of the user's earlier messages a classifier
@@ -110,8 +107,7 @@ func Redacted(messages []payload.Message, mode QueryMode, window Window) []paylo
 	default:
 		turns := last(messages, window.User.Turns, window.Assistant.Turns)
 		for i := range turns {
-			// One more character lets cut see that there is more.
-			turns[i].Text = redact.Head(turns[i].Text, window.chars(turns[i].Role)+1)
+			turns[i].Text = text.Fold(redact.Ends(turns[i].Text, window.chars(turns[i].Role)))
 		}
 		return window.cut(turns)
 	}
@@ -132,7 +128,7 @@ func Before(latest string, messages []payload.Message) []payload.Message {
 	if n < 0 {
 		return messages
 	}
-	if text.Cut(textOf(&messages[n]), maxLatestChars) != latest {
+	if text.Middle(textOf(&messages[n]), maxLatestChars) != latest {
 		return messages
 	}
 	return messages[:n]
@@ -141,9 +137,7 @@ func Before(latest string, messages []payload.Message) []payload.Message {
 // cut shortens the texts of turns in place.
 func (w Window) cut(turns []payload.Turn) []payload.Turn {
 	for i := range turns {
-		if cut := text.Cut(turns[i].Text, w.chars(turns[i].Role)); len(cut) < len(turns[i].Text) {
-			turns[i].Text = cut + Truncated
-		}
+		turns[i].Text = text.Middle(turns[i].Text, w.chars(turns[i].Role))
 	}
 	return turns
 }
@@ -156,9 +150,9 @@ func (w Window) chars(role string) int {
 	return w.User.Chars
 }
 
-// Latest returns a prompt as a classifier sees it: the user's words, cut to
-// [maxLatestChars].
-func Latest(prompt string) string { return text.Cut(Read(prompt).Words, maxLatestChars) }
+// Latest returns a prompt as a classifier sees it: the user's words, cut
+// in the middle to [maxLatestChars].
+func Latest(prompt string) string { return text.Middle(Read(prompt).Words, maxLatestChars) }
 
 // Context returns the turns that a prompt itself holds besides its words: what
 // is quoted or forwarded, and the messages that were queued before the last one.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/golden"
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
@@ -165,7 +166,7 @@ func TestTheLatestMessageIsNotPartOfTheConversation(t *testing.T) {
 	}{
 		"it is the last message too": {"now", script("u u1", "a a1", "u now"), []string{"u u1", "a a1"}},
 		"as the gateway decorates":   {"now", script("u u1", "a a1", "u <think>x</think> \n now"), []string{"u u1", "a a1"}},
-		"longer than it may be":      {long, script("u " + long + "字"), []string{}},
+		"longer than it may be":      {Latest(long + "字"), script("u " + long + "字"), []string{}},
 		"said before and answered":   {"now", script("u now", "a a1"), []string{"u now", "a a1"}},
 		"said by the assistant":      {"now", script("u u1", "a now"), []string{"u u1", "a now"}},
 		"another is the last":        {"now", script("u u1", "a a1", "u u2"), []string{"u u1", "a a1", "u u2"}},
@@ -187,8 +188,8 @@ func TestRecentCutsInCharacters(t *testing.T) {
 	messages := script("u "+strings.Repeat("字", 41), "a "+strings.Repeat("😀", 50), "u "+strings.Repeat("é", 40))
 	window := Window{User: Side{5, 40}, Assistant: Side{5, 45}}
 	want := []string{
-		"u " + strings.Repeat("字", 40) + " (truncated...)",
-		"a " + strings.Repeat("😀", 45) + " (truncated...)",
+		"u " + strings.Repeat("字", 11) + "… (truncated...) …" + strings.Repeat("字", 11),
+		"a " + strings.Repeat("😀", 14) + "… (truncated...) …" + strings.Repeat("😀", 13),
 		"u " + strings.Repeat("é", 40),
 	}
 	require.Equal(t, want, lines(History(messages, ModeRecent, window)))
@@ -198,17 +199,17 @@ func TestRecentCutsInCharacters(t *testing.T) {
 // A secret that the window cuts would not be recognized afterwards.
 func TestRedactedTextsAreCutAfterwards(t *testing.T) {
 	const key = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
-	messages := script("u "+strings.Repeat("x ", 18)+key+" rest", "a mail alice@example.com", "u last")
+	messages := script("u "+strings.Repeat("x ", 18)+key+" z", "a mail alice@example.com", "u last")
 	window := Window{User: Side{Turns: 9, Chars: 40}, Assistant: Side{Turns: 9, Chars: 40}}
 	for mode, want := range map[QueryMode][]payload.Turn{
 		ModeMessage: nil,
 		ModeRecent: {
-			{Role: payload.RoleUser, Text: strings.Repeat("x ", 18) + "[API" + Truncated},
+			{Role: payload.RoleUser, Text: strings.Repeat("x ", 5) + "x… (truncated...) …[API_KEY] z"},
 			{Role: payload.RoleAssistant, Text: "mail [EMAIL]"},
 			{Role: payload.RoleUser, Text: "last"},
 		},
 		ModeFull: {
-			{Role: payload.RoleUser, Text: strings.Repeat("x ", 18) + "[API_KEY] rest"},
+			{Role: payload.RoleUser, Text: strings.Repeat("x ", 18) + "[API_KEY] z"},
 			{Role: payload.RoleAssistant, Text: "mail [EMAIL]"},
 			{Role: payload.RoleUser, Text: "last"},
 		},
@@ -224,7 +225,7 @@ func TestRedactedTextsAreCutAfterwards(t *testing.T) {
 func TestLatest(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "What now?", Latest(hintBlock+" What\n now? "))
-	require.Equal(t, strings.Repeat("字", 4000), Latest(strings.Repeat("字", 4001)))
+	require.Equal(t, strings.Repeat("字", 1991)+"… (truncated...) …"+strings.Repeat("字", 1990)+"?", Latest(strings.Repeat("字", 4001)+"?"))
 	require.Equal(t, strings.Repeat("字", 4000), Latest(strings.Repeat("字", 4000)))
 	require.Empty(t, Latest(" \n"))
 }
@@ -234,7 +235,7 @@ func TestEarlier(t *testing.T) {
 	for _, row := range []struct{ name, latest, want string }{
 		{"short", "What now?", "What now?"},
 		{"as long as may be", strings.Repeat("字", 500), strings.Repeat("字", 500)},
-		{"cut", strings.Repeat("字", 501), strings.Repeat("字", 500) + Truncated},
+		{"cut", strings.Repeat("字", 501), strings.Repeat("字", 241) + text.LeftOut + strings.Repeat("字", 241)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Equal(t, row.want, Earlier(row.latest))

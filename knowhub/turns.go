@@ -126,7 +126,8 @@ func (r *Recall) Hook() hook.Hook {
 const recallName = "knowhub recall"
 
 const (
-	// maxAsked is how much of a message is used as the search text, in characters.
+	// maxAsked is how much of a message is used as the search text, in characters: its
+	// head and its tail. The mark of the cut has words and is no part of the search.
 	maxAsked = 2000
 	// recallSpare is how many more experiences are searched for than are shown, so
 	// that recently shown ones can be replaced by others.
@@ -149,7 +150,7 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, turnsTime)
 	defer cancel()
-	found, err := r.Service.ForPrompt(ctx, text.Cut(asked, maxAsked), req.Context.Agent(), min(set.Recall+recallSpare, maxFound))
+	found, err := r.Service.ForPrompt(ctx, strings.Replace(text.Middle(asked, maxAsked), text.LeftOut, "…", 1), req.Context.Agent(), min(set.Recall+recallSpare, maxFound))
 	if err != nil {
 		return hook.Result{}, err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/store"
@@ -161,7 +160,7 @@ func TestRecall(t *testing.T) {
 		}
 		got = append(got, texts)
 	}
-	cut := strings.Repeat("x", 500) + conversation.Truncated
+	cut := strings.Repeat("x", 241) + "… (truncated...) …" + strings.Repeat("x", 241)
 	require.Equal(t, [][]string{
 		nil, nil, {"one"}, nil, nil, {"one", "two"}, nil, {"after a reset"}, {"other"}, {cut, "after a reset", "four"},
 	}, got)

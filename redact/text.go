@@ -104,6 +104,23 @@ func Head(s string, n int) string {
 	return s
 }
 
+// Ends returns a text whose first and last n characters are those of Text(s). It
+// reads only a part of s, and what it leaves out is no more than the middle.
+func Ends(s string, n int) string {
+	room := utf8.UTFMax*n + headRoom
+	if len(s) <= 2*room {
+		return Text(s)
+	}
+	head, tail := room, len(s)-room
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return Text(s[:head]) + "\n" + Text(s[tail:])
+}
+
 // redact returns src with marks, and whether it added any. With escapes, src is
 // the inside of a JSON string, the value of a field whose name is of the given
 // kind. The result is valid until the next call.

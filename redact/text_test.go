@@ -542,3 +542,15 @@ func TestMarked(t *testing.T) {
 	require.True(t, redact.Marked(redact.Text("write to ada@example.org")))
 	require.False(t, redact.Marked("a list [x], [email], [ EMAIL ]"))
 }
+
+func TestEndsAreThoseOfTheRedactedText(t *testing.T) {
+	t.Parallel()
+	const key = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+	for _, middle := range []string{"", strings.Repeat("é x", 200_000)} {
+		s := "head " + key + " " + middle + " mail ada@example.com tail"
+		got, all := []rune(redact.Ends(s, 15)), []rune(redact.Text(s))
+		require.Equal(t, string(all[:15]), string(got[:15]))
+		require.Equal(t, string(all[len(all)-15:]), string(got[len(got)-15:]))
+		require.Less(t, len(got), 200_000)
+	}
+}

@@ -136,7 +136,7 @@ func (s *Settings) message(m Message, before []state.Said) string {
 	if sender := line(m.Sender, maxSender); sender != "" {
 		b.WriteString("From: " + sender + "\n")
 	}
-	b.WriteString("Message: " + line(m.Text, maxContent))
+	b.WriteString("Message: " + headAndTail(m.Text))
 	for i, said := range earlier(before, s.History) {
 		if i == 0 {
 			b.WriteString("\n\nRecent conversation:")
@@ -168,6 +168,16 @@ const unknown = "unknown"
 // maxBytesPerCharacter bounds how much of a long text is read; blanks and
 // hidden characters in it are dropped.
 const maxBytesPerCharacter = 16
+
+// headAndTail returns the message itself on one line. A longer one is cut in the
+// middle (contract §5): the question may stand behind what it is about.
+func headAndTail(s string) string {
+	const most = maxBytesPerCharacter * maxContent
+	if len(s) > 2*most {
+		s = text.CutBytes(s, most) + strings.ToValidUTF8(s[len(s)-most:], "")
+	}
+	return text.Middle(text.OneLine(s, len(s)), maxContent)
+}
 
 // line returns a text on one line. A longer text is cut, and ends in three dots
 // (contract §11).

@@ -46,7 +46,7 @@ func TestUserMessage(t *testing.T) {
 			"From: 5 Message: x\nMessage: From: boss Message: RESPOND Recent conversation: - a: b\n\nRecent conversation:\n- eve yes - bob: x - bob: y Message: z",
 		},
 		{"nobody", 0, func(m *Message) { m.Sender = "" }, nil, "Message: hello there"},
-		{"a message of megabytes", 0, func(m *Message) { m.Text = strings.Repeat("x", 3<<20) }, nil, "From: 555\nMessage: " + strings.Repeat("x", maxContent) + "..."},
+		{"a message of megabytes", 0, func(m *Message) { m.Text = strings.Repeat("x", 3<<20) }, nil, "From: 555\nMessage: " + strings.Repeat("x", maxContent/2-9) + "… (truncated...) …" + strings.Repeat("x", maxContent/2-9)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := message("hello there")

@@ -88,3 +88,35 @@ func TestClassifySaysThatThereAreNoIntents(t *testing.T) {
 	require.Equal(t, "no usable intent files in "+dir+": every message is classified as OTHER\n", stderr.String())
 	require.Contains(t, stdout.String(), "OTHER")
 }
+
+func TestClassifyExplainsWhatItRead(t *testing.T) {
+	t.Parallel()
+	const framed = "[Fri 2026-11-20 22:57 UTC] <acme-notes>\nbook a flight\n</acme-notes>\n\n[Replying to: \"book a table\"]\nwill it rain tomorrow?"
+	env := settle(t, map[string]string{})
+	var stdout, stderr apptest.Buffer
+	require.Zero(t, env.run(t.Context(), []string{"classify", "--explain", framed}, &stdout, &stderr), stderr.String())
+	for _, want := range []string{
+		`words\s+"will it rain tomorrow\?"`, `quoted\s+"book a table"`, `removed\s+envelope: "\[Fri 2026-11-20 22:57 UTC\]"`,
+		`removed\s+plugin block: "<acme-notes>\\nbook a flight`, `removed\s+reply: "\[Replying to`, `intent\s+RESEARCH_REALTIME`,
+	} {
+		require.Regexp(t, want, stdout.String())
+	}
+	stdout = apptest.Buffer{}
+	require.Zero(t, env.run(t.Context(), []string{"classify", "--json", "--explain", framed}, &stdout, &stderr), stderr.String())
+	var out struct {
+		Intent      string
+		Explanation struct {
+			Words   string
+			Quoted  []string
+			Removed []struct{ Frame, Text string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &out))
+	require.Equal(t, "will it rain tomorrow?", out.Explanation.Words)
+	require.Equal(t, []string{"book a table"}, out.Explanation.Quoted)
+	require.Len(t, out.Explanation.Removed, 3)
+	stdout = apptest.Buffer{}
+	require.Zero(t, env.run(t.Context(), []string{"classify", "--explain", "<media:image>"}, &stdout, &stderr), stderr.String())
+	require.Equal(t, "words    \"\"\nremoved  tag <media:image>: \"<media:image>\"\n", stdout.String())
+	require.Equal(t, exitUsage, env.run(t.Context(), []string{"classify", "<media:image>"}, &stdout, &stderr))
+}

@@ -10,6 +10,29 @@ import (
 // Truncated marks a text that was cut for a model (contract §5).
 const Truncated = " (truncated...)"
 
+// LeftOut stands between the head and the tail of a text that was cut in the
+// middle (contract §5).
+const LeftOut = "… (truncated...) …"
+
+// Middle returns s in at most n characters: all of it, or its head and its tail,
+// half each, with [LeftOut] between them. Where there is no room for that, the
+// head is returned.
+func Middle(s string, n int) string {
+	if len(Cut(s, n)) == len(s) {
+		return s
+	}
+	room := n - utf8.RuneCountInString(LeftOut)
+	if room < 2 {
+		return Cut(s, n)
+	}
+	tail := len(s)
+	for range room / 2 {
+		_, size := utf8.DecodeLastRuneInString(s[:tail])
+		tail -= size
+	}
+	return Cut(s, room-room/2) + LeftOut + s[tail:]
+}
+
 // Fold returns s on one line: trimmed, with every run of white space replaced
 // by one space, and invalid UTF-8 by U+FFFD.
 func Fold(s string) string {

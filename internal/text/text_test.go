@@ -129,3 +129,25 @@ func FuzzCuts(f *testing.F) {
 		}
 	})
 }
+
+func TestMiddle(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   string
+		n    int
+		want string
+	}{
+		"all of it":                 {"字字字", 3, "字字字"},
+		"head and tail":             {strings.Repeat("a", 30) + strings.Repeat("字", 30), 40, strings.Repeat("a", 11) + "… (truncated...) …" + strings.Repeat("字", 11)},
+		"an odd one is at the head": {strings.Repeat("a", 30) + strings.Repeat("b", 30), 41, strings.Repeat("a", 12) + "… (truncated...) …" + strings.Repeat("b", 11)},
+		"no room for the mark":      {strings.Repeat("a", 30), 19, strings.Repeat("a", 19)},
+		"nothing":                   {"abc", 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := text.Middle(c.in, c.n)
+			require.Equal(t, c.want, got)
+			require.Equal(t, got, text.Middle(got, c.n))
+		})
+	}
+}

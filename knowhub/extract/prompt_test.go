@@ -132,7 +132,7 @@ func TestQuestionIsBounded(t *testing.T) {
 	require.True(t, strings.HasPrefix(turns[0], "user: Question"), "turns are whole")
 	require.True(t, strings.HasPrefix(turns[len(turns)-1], "assistant: Answer 2999"), "the newest are there")
 	require.Greater(t, len(turns), 10)
-	require.True(t, strings.HasSuffix(turns[len(turns)-1], " (truncated...)"))
+	require.True(t, strings.HasSuffix(turns[len(turns)-1], "… (truncated...) …"+strings.Repeat("y", 1991)))
 }
 
 func TestQuestionOfRealEvents(t *testing.T) {

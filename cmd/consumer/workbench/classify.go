@@ -16,14 +16,16 @@ import (
 	"intenthint/cmd/consumer/cli"
 	"intenthint/conversation"
 	"intenthint/intents"
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
 // Classify is `consumer classify`.
 type Classify struct {
-	JSON  bool     `name:"json" help:"Print one JSON object."`
-	Agent string   `default:"main" help:"Apply HINT_INTENT_DENY for this agent."`
-	Text  []string `arg:"" help:"The message."`
+	JSON    bool     `name:"json" help:"Print one JSON object."`
+	Explain bool     `help:"Show what was taken for the user's words, and each frame that was removed."`
+	Agent   string   `default:"main" help:"Apply HINT_INTENT_DENY for this agent."`
+	Text    []string `arg:"" help:"The message."`
 }
 
 // Help is the longer text of `consumer classify --help`.
@@ -38,6 +40,16 @@ type Classified struct {
 	RunnersUp []RunnerUp `json:"runnersUp"`
 	// Evidence supports the local classifier's answer.
 	Evidence evidence `json:"evidence"`
+	// Explanation is there with --explain.
+	Explanation *Explanation `json:"explanation,omitempty"`
+}
+
+// Explanation is how a message was read (contract §5).
+type Explanation struct {
+	Words   string                 `json:"words"`
+	Earlier []string               `json:"earlier"` // queued before the words
+	Quoted  []string               `json:"quoted"`
+	Removed []conversation.Removal `json:"removed"`
 }
 
 // RunnerUp is an intent that was not chosen.
@@ -59,17 +71,34 @@ const RunnersUp = 4
 
 // Validate rejects a message without text.
 func (c *Classify) Validate() error {
-	if c.latest() == "" {
+	if c.latest() == "" && !c.Explain {
 		return errors.New("missing text")
 	}
 	return nil
 }
 
-func (c *Classify) latest() string { return conversation.Latest(strings.Join(c.Text, " ")) }
+func (c *Classify) message() string { return strings.Join(c.Text, " ") }
+
+func (c *Classify) latest() string { return conversation.Latest(c.message()) }
+
+// explain returns how the message was read.
+func (c *Classify) explain() *Explanation {
+	m := conversation.Explain(c.message())
+	return &Explanation{Words: m.Words, Earlier: cli.OrEmpty(m.Earlier), Quoted: cli.OrEmpty(m.Quoted), Removed: cli.OrEmpty(m.Removed)}
+}
 
 // Run is called by kong.
 func (c *Classify) Run(inv *cli.Invocation) error {
 	latest := c.latest()
+	if latest == "" {
+		if !c.Explain { // the operator's frames are all of it
+			return errors.New("the message has frames alone, and no words of a user")
+		}
+		if c.JSON {
+			return cli.PrintJSON(inv, map[string]any{"explanation": c.explain()})
+		}
+		return c.explain().print(inv.Stdout)
+	}
 	catalog, _, err := app.LoadCatalog(inv.Config.IntentsDir, inv.Quiet())
 	if err != nil {
 		return err
@@ -83,7 +112,8 @@ func (c *Classify) Run(inv *cli.Invocation) error {
 	}
 	in := classify.Input{
 		Catalog: catalog.Without(intents.NewDeny(inv.Config.Policy.IntentDeny).For(c.Agent)), Latest: latest,
-		Now: time.Now().In(inv.Config.Timezone.Location),
+		Conversation: conversation.Context(c.message(), inv.Config.Query.Mode, inv.Config.Query.Window, nil),
+		Now:          time.Now().In(inv.Config.Timezone.Location),
 	}
 	ctx, cancel := context.WithTimeout(inv.Ctx, inv.Config.Classifier.Timeout)
 	defer cancel()
@@ -99,7 +129,7 @@ func (c *Classify) Run(inv *cli.Invocation) error {
 	case payload.SourceEmbedding:
 		p = classifier.embedding.Predict(ctx, in)
 	default:
-		p = classifier.local.Predict(latest, nil, in.Catalog.Allowed())
+		p = classifier.local.Predict(latest, in.Conversation, in.Catalog.Allowed())
 	}
 	out := Classified{
 		Classification: result, RunnersUp: []RunnerUp{},
@@ -110,10 +140,37 @@ func (c *Classify) Run(inv *cli.Invocation) error {
 			out.RunnersUp = append(out.RunnersUp, RunnerUp(s))
 		}
 	}
+	if c.Explain {
+		out.Explanation = c.explain()
+	}
 	if c.JSON {
 		return cli.PrintJSON(inv, out)
 	}
+	if c.Explain {
+		if err := out.Explanation.print(inv.Stdout); err != nil {
+			return err
+		}
+	}
 	return out.print(inv.Stdout)
+}
+
+// maxShown bounds a text of the explanation, in characters.
+const maxShown = 120
+
+// print writes the explanation as text.
+func (e *Explanation) print(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "words\t%q\n", e.Words)
+	for _, said := range e.Earlier {
+		_, _ = fmt.Fprintf(w, "earlier\t%q\n", said)
+	}
+	for _, said := range e.Quoted {
+		_, _ = fmt.Fprintf(w, "quoted\t%q\n", text.Clip(said, maxShown))
+	}
+	for _, r := range e.Removed {
+		_, _ = fmt.Fprintf(w, "removed\t%s: %q\n", r.Frame, text.Clip(r.Text, maxShown))
+	}
+	return w.Flush()
 }
 
 // print writes the outcome as text.

@@ -1,0 +1,69 @@
+package conversation_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
+	"intenthint/classify/local"
+	"intenthint/conversation"
+	"intenthint/intents"
+	"intenthint/payload"
+)
+
+var table = flag.Bool("table", false, "print how many requests each frame leaves as they are")
+
+// clear are requests that the local classifier is sure of, in the languages of
+// the catalogue.
+var clear = []string{
+	"What will the weather be like in Lisbon this weekend?", "Remind me at 6 pm to call the dentist", "Translate this sentence into French: the train is late",
+	"Write a Python function that sorts a list of dates", "Summarise the minutes of our last meeting", "Find me the cheapest flight to Rome in May",
+	"Wie wird das Wetter morgen in Berlin?", "Erinnere mich morgen früh an den Zahnarzt", "Schreib eine E-Mail an meinen Vermieter wegen der Heizung",
+	"¿Qué tiempo hará mañana en Sevilla?", "Traduis ce texte en anglais", "明天上海天气怎么样？", "提醒我下午三点开会", "明日の東京の天気を教えて", "Напомни мне завтра позвонить врачу",
+	"서울 내일 날씨 알려줘",
+}
+
+// A frame around a request does not change its answer, neither in the message
+// nor in the history, where "go ahead" follows it.
+func TestFramesDoNotChangeTheAnswer(t *testing.T) {
+	t.Parallel()
+	catalog := intents.Bundled()
+	model := local.Trained(catalog)
+	answer := func(prompt string, history ...payload.Message) string {
+		latest := conversation.Latest(prompt)
+		before := conversation.History(conversation.Before(latest, history), conversation.ModeRecent, conversation.DefaultWindow())
+		before = append(before, conversation.Context(prompt, conversation.ModeRecent, conversation.DefaultWindow(), nil)...)
+		return model.Classify(classify.Input{Catalog: catalog, Latest: latest, Conversation: before}).Intent
+	}
+	confirmed := func(prompt string) string {
+		return answer("go ahead", payload.Message{Role: payload.RoleUser, Content: payload.ContentOf(prompt)},
+			payload.Message{Role: payload.RoleAssistant, Content: payload.ContentOf("I can do that. Shall I?")})
+	}
+	names := slices.Sorted(maps.Keys(conversation.FrameExamples("")))
+	for _, name := range names {
+		same, sameLater, wrong := 0, 0, ""
+		for _, request := range clear {
+			framed := conversation.FrameExamples(request)[name]
+			if bare, got := answer(request), answer(framed); got == bare {
+				same++
+			} else {
+				wrong += fmt.Sprintf("\n\t%s: %s, not %s", request, got, bare)
+			}
+			if bare, got := confirmed(request), confirmed(framed); got == bare {
+				sameLater++
+			} else {
+				wrong += fmt.Sprintf("\n\tlater, %s: %s, not %s", request, got, bare)
+			}
+		}
+		if *table {
+			fmt.Printf("| %s | %d/%d | %d/%d |\n", name, same, len(clear), sameLater, len(clear))
+		}
+		require.GreaterOrEqual(t, same, len(clear)-1, "%s%s", name, wrong)
+		require.GreaterOrEqual(t, sameLater, len(clear)-1, "%s%s", name, wrong)
+	}
+}
