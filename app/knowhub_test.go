@@ -350,7 +350,8 @@ func TestKnowHubExtractsFromRuns(t *testing.T) {
 		status, pending := get(t, apiOf(t, s)+"/api/pending")
 		return status == 200 && len(pending) == 1 && pending[0]["session_key"] == "agent:main:main"
 	}, hubPatience, hubTick)
-	info, err := os.Stat(filepath.Join(s.Config.DataDir, "knowhub.db"))
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.Eventually(t, func() bool { // the file follows the bucket
+		info, err := os.Stat(filepath.Join(s.Config.DataDir, "knowhub.db"))
+		return err == nil && info.Mode().Perm() == 0o600
+	}, hubPatience, hubTick)
 }

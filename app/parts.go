@@ -24,7 +24,7 @@ func ProgramOf(cfg *config.Config, o Observer, breakers *model.Breakers) part.Pr
 	p := part.Program{
 		Values: cfg.Parts, Model: cfg.Classifier.Model, MaxInflight: cfg.Classifier.MaxInflight,
 		Redact: cfg.Redact == config.RedactStrict, RepeatAfter: cfg.Repeat.After,
-		Serves: rules(cfg).Serves,
+		Serves: rules(cfg).Serves, Admits: rules(cfg).Admits,
 		Chain: func(ref string) (*model.Chain, error) {
 			if o.Metrics != nil {
 				o.models.Expect(ref)

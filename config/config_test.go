@@ -90,7 +90,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Policy: Policy{Agents: []string{"*"}, IntentDeny: map[string][]string{}, ChatTypes: []string{"direct"}, MainKey: "main"},
 		Query:  Query{Mode: conversation.ModeRecent, Window: conversation.Window{User: conversation.Side{Turns: 5, Chars: 500}, Assistant: conversation.Side{Turns: 3, Chars: 300}}},
 		Classifier: Classifier{
-			Mode: classify.ModeLocal, LocalAccept: 0.9, Embedding: EmbeddingBuiltIn, MinConfidence: 0.5, Providers: map[string]provider.Config{}, MaxInflight: 256, Timeout: 3 * time.Second,
+			Mode: classify.ModeLocal, LocalAccept: 0.9, Embedding: EmbeddingBuiltIn, MinConfidence: 0.6, Providers: map[string]provider.Config{}, MaxInflight: 256, Timeout: 3 * time.Second,
 		},
 		Timezone:     Zone{Name: "Asia/Taipei", Location: taipei},
 		HookTimeouts: map[string]time.Duration{},

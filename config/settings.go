@@ -165,7 +165,7 @@ var settings = []setting{
 	in(func(c *Config) *float64 { return &c.Classifier.LocalAccept }, probability,
 		setting{field: "localAccept", def: "0.9", doc: "0–1; with cascade, the confidence from which a local answer is given without asking a model"}),
 	in(func(c *Config) *float64 { return &c.Classifier.MinConfidence }, probability,
-		setting{field: "minConfidence", def: "0.5", doc: "0–1; below this confidence no hint is given"}),
+		setting{field: "minConfidence", def: "0.6", doc: "0–1; below this confidence no hint is given"}),
 	in(func(c *Config) *said.Repeat { return &c.Repeat.Repeat }, oneOf(said.Changed, said.Always),
 		setting{field: "repeat", def: string(said.Changed), doc: "changed or always; when a session gets a hint again that it already got"}),
 	in(func(c *Config) *int { return &c.Repeat.After }, wholeNumber(0, math.MaxInt32),

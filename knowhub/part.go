@@ -16,7 +16,7 @@ const extractions = 4
 // Make returns the settings of a program.
 func Make(p part.Program) (*Settings, error) {
 	s := *Declared.In(p.Values)
-	s.Limit, s.RepeatAfter, s.Serves = model.NewLimit(extractions), p.RepeatAfter, p.Serves
+	s.Limit, s.RepeatAfter, s.Serves, s.Admits = model.NewLimit(extractions), p.RepeatAfter, p.Serves, p.Admits
 	var err error
 	if ref := cmp.Or(s.Model, p.Model); ref != "" {
 		s.Chain, err = p.Chain(ref)

@@ -52,9 +52,9 @@ type Settings struct {
 	// RepeatAfter is the number of turns of a session within which no experience is
 	// repeated; 0 means never, [part.RepeatAlways] means no such rule.
 	RepeatAfter int
-	// Serves reports whether agent and chat of a turn are among those that experiences
-	// are extracted from and reminders are for; nil means all are.
-	Serves func(payload.Context) bool
+	// Serves reports whether experiences are extracted from a turn of this agent and
+	// chat, Admits whether it is reminded; nil means all are.
+	Serves, Admits func(payload.Context) bool
 }
 
 // Declared are the fields of HINT_KNOWHUB (contract §12).
@@ -112,9 +112,10 @@ const (
 	privacyRelaxed = "relaxed" // left unchanged
 )
 
-// serves reports whether the chat of a person's turn is served.
-func (s *Settings) serves(ctx payload.Context) bool {
-	return ctx.OfPerson() && (s.Serves == nil || s.Serves(ctx))
+// of reports whether a person began a turn and a rule about agents and chats, which may
+// be nil, admits it.
+func of(ctx payload.Context, admits func(payload.Context) bool) bool {
+	return ctx.OfPerson() && (admits == nil || admits(ctx))
 }
 
 // redacted returns an experience as it may be stored. The session key and the

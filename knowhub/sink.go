@@ -93,7 +93,7 @@ func (k *Sink) Apply(ctx context.Context, facts []Fact) error {
 }
 
 func (k *Sink) apply(ctx context.Context, f Fact) error {
-	if !k.Service.Settings().serves(f.turn) {
+	if !of(f.turn, k.Service.Settings().Serves) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, ExtractTime)

@@ -67,7 +67,7 @@ const reminder = "<" + payload.ReminderTag + ">\n" +
 func (r *Reminder) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
 	set := r.Settings()
 	session := req.Context.Session()
-	if !set.RemindAtStart && set.RemindEvery == 0 || session == "" || !set.serves(req.Context) {
+	if !set.RemindAtStart && set.RemindEvery == 0 || session == "" || !of(req.Context, set.Admits) {
 		return hook.Result{}, nil
 	}
 	e, err := payload.DecodeBeforePromptBuild(req.Envelope.Event)

@@ -112,7 +112,7 @@ func TestTheReminder(t *testing.T) {
 func TestRemindersGoByAgentsAndChats(t *testing.T) {
 	t.Parallel()
 	set := usual()
-	set.Serves = func(ctx payload.Context) bool { return ctx.SessionKey == "agent:main:main" }
+	set.Admits = func(ctx payload.Context) bool { return ctx.SessionKey == "agent:main:main" }
 	p := start(t, natstest.Start(t, nil), set)
 	require.Empty(t, given(t, reminderOf(p), turn("s", "r1", "Hello")))
 	require.NotEmpty(t, given(t, reminderOf(p), turn("s", "r2", "Hello", func(c *payload.Context) { c.SessionKey = "agent:main:main" })))

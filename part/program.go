@@ -15,8 +15,9 @@ type Program struct {
 	// RepeatAfter is how many turns later the same text may be put in front of a
 	// session's prompt again; 0 means never, [RepeatAlways] means no such rule.
 	RepeatAfter int
-	// Serves reports whether the rules about agents and chats admit a turn (contract §4).
-	Serves func(payload.Context) bool
+	// Serves reports whether the rules about agents and chats admit a turn (contract §4),
+	// Admits the same whatever the type of the chat.
+	Serves, Admits func(payload.Context) bool
 	// Chain returns a model to ask. Its failures count for the whole process.
 	Chain func(ref string) (*model.Chain, error)
 }

@@ -71,7 +71,7 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 
 // unreadInScope is the probability that an intent fits a message that could not be
 // read: most messages fit one, and the fallback then stays below the default
-// HINT_MIN_CONFIDENCE of 0.5.
+// HINT_MIN_CONFIDENCE of 0.6.
 const unreadInScope = 0.6
 
 // mostlyUnknown is the share of known words, and of known word parts, below

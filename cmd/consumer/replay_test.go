@@ -378,7 +378,7 @@ func TestReplayPrints(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"nothing changed", nil, []string{"turns .* 2 .* under the built-in definitions, the local classifier, threshold 0.5", "changed .* 0 .* 0.0 %"}},
+		{"nothing changed", nil, []string{"turns .* 2 .* under the built-in definitions, the local classifier, threshold 0.6", "changed .* 0 .* 0.0 %"}},
 		{"a hint is lost", []string{"--min-confidence", "0.999"}, []string{`changed +1 +50.0 %`, `lost +1 `, `CODE_REVIEW +OTHER +1\n`, `s +0 +CODE_REVIEW 0.9\d +[A-Z_]+ +OTHER 0.9\d \(CODE_REVIEW\) +is this safe to merge\?`}},
 		{"another directory", []string{"--intents", apptest.WriteIntents(t)}, []string{`under /\S+, the local classifier`, `changed +1 `}},
 	} {

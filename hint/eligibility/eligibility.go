@@ -116,15 +116,21 @@ func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Ski
 	return None
 }
 
+// Admits reports whether agent and chat of a turn are admitted, of whatever type the
+// chat is (4 and 7 of contract §4): reminders go by that.
+func (r Rules) Admits(ctx payload.Context) bool {
+	return glob.MatchAny(r.Agents, ctx.Agent()) && chatAllowed(r, ctx)
+}
+
 // Serves reports whether the rules about agents and chats admit a turn (4, 6 and 7 of
-// contract §4): extraction and reminders go by them (contract §12). Of a session whose
+// contract §4): extraction goes by them (contract §12). Of a session whose
 // key tells no type, a context without a provider leaves open whether it is direct, so
 // there either type will do.
 func (r Rules) Serves(ctx payload.Context) bool {
 	kind := chatType(ctx, r.MainKey)
 	allowed := containsFold(r.AllowedChatTypes, kind) ||
 		kind == ChatUnknown && ctx.Provider() == "" && containsFold(r.AllowedChatTypes, ChatDirect)
-	return allowed && glob.MatchAny(r.Agents, ctx.Agent()) && chatAllowed(r, ctx)
+	return allowed && r.Admits(ctx)
 }
 
 func interactive(ctx payload.Context) bool {

@@ -287,15 +287,17 @@ func TestServes(t *testing.T) {
 		rules func(*Rules)
 		ctx   func(*payload.Context)
 		want  bool
+		// otherType is a chat that only its type excludes.
+		otherType bool
 	}{
 		"a direct chat":                      {want: true},
 		"another agent":                      {rules: func(r *Rules) { r.Agents = []string{"ops"} }},
-		"a group":                            {ctx: func(c *payload.Context) { c.SessionKey = "agent:main:telegram:group:-1" }},
+		"a group":                            {ctx: func(c *payload.Context) { c.SessionKey = "agent:main:telegram:group:-1" }, otherType: true},
 		"a denied chat":                      {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:123"} }},
 		"a topic of a denied chat":           {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:123"} }, ctx: func(c *payload.Context) { c.SessionKey += ":topic:4" }},
 		"a main session of unknown provider": {ctx: func(c *payload.Context) { *c = payload.Context{SessionKey: "agent:main:main"} }, want: true},
-		"a session of a provider that tells no type": {ctx: func(c *payload.Context) { c.SessionKey = "agent:main:x" }},
-		"where direct chats are not allowed":         {rules: func(r *Rules) { r.AllowedChatTypes = []string{"group"} }, ctx: func(c *payload.Context) { *c = payload.Context{SessionKey: "agent:main:main"} }},
+		"a session of a provider that tells no type": {ctx: func(c *payload.Context) { c.SessionKey = "agent:main:x" }, otherType: true},
+		"where direct chats are not allowed":         {rules: func(r *Rules) { r.AllowedChatTypes = []string{"group"} }, ctx: func(c *payload.Context) { *c = payload.Context{SessionKey: "agent:main:main"} }, otherType: true},
 		"a run without a trigger":                    {ctx: func(c *payload.Context) { c.Trigger = "" }, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -308,6 +310,7 @@ func TestServes(t *testing.T) {
 				c.ctx(&ctx)
 			}
 			require.Equal(t, c.want, rules.Serves(ctx))
+			require.Equal(t, c.want || c.otherType, rules.Admits(ctx))
 		})
 	}
 }
