@@ -234,9 +234,8 @@ func TestLargeModelsDropRareFeatures(t *testing.T) {
 
 func TestBundledCatalogueKeepsAllFeatures(t *testing.T) {
 	cat := intents.Bundled()
-	samples := samplesOf(cat)
-	sp, _ := newSpace(samples, len(cat.Enabled()))
-	for _, sm := range samples {
+	sp := Trained(cat).space
+	for _, sm := range samplesOf(cat) {
 		for v := range numViews {
 			for hash := range seenIn(v, sm.text) {
 				if id, _ := sp.dict.lookup(hash); id < 0 { // require takes longer than the look-up
