@@ -247,8 +247,7 @@ func TestKnowHubInFrontOfAPrompt(t *testing.T) {
 	first := ask("r1", "Please deploy the alpha", direct)
 	require.Regexp(t, `(?s)^Untrusted context .*<intention_hint_plugin>.*</intention_hint_plugin>\n\nUntrusted context .*<relevant-experiences>.*1\. Task: Deploy the alpha.*</relevant-experiences>\n\n<knowhub-reminder>`, first)
 	require.NotContains(t, ask("r2", "Please deploy the alpha", group), "<", "a group gets no hint, and nothing twice")
-	third := ask("r3", "Hello", group)
-	require.True(t, strings.HasPrefix(third, "<knowhub-reminder>"), "a chat that gets no hint is reminded all the same: %s", third)
+	require.Empty(t, ask("r3", "Hello", group), "nor is it reminded")
 }
 
 func TestKnowHubRecallApartFromTheHint(t *testing.T) {
