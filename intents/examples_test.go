@@ -269,6 +269,7 @@ func TestBundledExamplesCanBeExtended(t *testing.T) {
 	for _, f := range files {
 		data, err := ReadExamples(BundledFS(), ExamplesName(f.Name))
 		require.NoError(t, err)
+		require.NotNil(t, data, f.Name)
 		_, err = AppendExamples(data, []string{"one more"})
 		require.NoError(t, err, f.Name)
 		_, err = fs.Stat(BundledFS(), f.Name)
