@@ -449,7 +449,7 @@ var stampHead = regexp.MustCompile(`^(?:\p{L}{2,3},? )?\d{4}-\d{2}-\d{2}`)
 // senderPrefix returns the length of the sender that the gateway repeats behind
 // an envelope: "[WhatsApp Ada +2m …] Ada: words".
 func senderPrefix(rest, header string) int {
-	const maxSenderBytes = 100
+	const maxSenderBytes = 100 // a name and its colon
 	if stampHead.MatchString(header) {
 		return 0
 	}
@@ -470,7 +470,7 @@ func senderPrefix(rest, header string) int {
 // four words, each with a capital or of a script without them, and no mark that
 // people put in front of a text themselves ("[WIP]", "[Draft]", "[x]").
 func isSender(s string) bool {
-	const maxNameChars, maxNameWords = 40, 4
+	const maxNameChars, maxNameWords = 40, 4 // beyond that it is a sentence
 	words := strings.Fields(s)
 	if len(words) == 0 || len(words) > maxNameWords || utf8.RuneCountInString(s) > maxNameChars || utf8.RuneCountInString(s) < 2 || ownMarks[strings.ToLower(s)] {
 		return false

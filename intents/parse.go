@@ -423,7 +423,7 @@ func (p *fileParser) list(key string, line int, value ast.Node) (items []string,
 // resolve follows anchors, aliases and tags to a value. An undefined alias is
 // returned unchanged.
 func (p *fileParser) resolve(n ast.Node) ast.Node {
-	const maxSteps = 8
+	const maxSteps = 8 // aliases of aliases may form a ring
 	for range maxSteps {
 		switch v := n.(type) {
 		case *ast.AnchorNode:

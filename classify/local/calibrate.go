@@ -55,9 +55,9 @@ func (l *logistic) probability(s *signals) float64 {
 // full steps may diverge.
 func fitLogistic(obs []observation, outcome func(*observation) (hit, use bool), prior logistic, precision float64) logistic {
 	const (
-		maxSteps, maxHalvings = 50, 20
-		settled               = 1e-9 // promised gain of a step at which to stop
-		enough                = 1e-4 // share of the promised gain for a step to be taken
+		maxSteps, maxHalvings = 50, 20 // far more than are needed, so that it ends
+		settled               = 1e-9   // promised gain of a step at which to stop
+		enough                = 1e-4   // share of the promised gain for a step to be taken
 	)
 	l := prior
 	now := lossOf(&l, obs, outcome, &prior, precision)

@@ -13,6 +13,7 @@ type discriminant struct {
 }
 
 const (
+	// scatterShare is how much of the scatter is the true one, 0 to 1.
 	scatterShare = 0.4
 	// discriminantScale brings its scores to about the size of the others.
 	discriminantScale = 1.0 / 50

@@ -29,6 +29,7 @@ var viewWeight = [numViews]float32{1, 0.7, 1, 1.15, 1}
 // The worth of a single concept relative to a pair of concepts.
 const conceptWeight = 1.5
 
+// The hash of features, FNV-1a from another start: the weights are stored by it.
 const (
 	hashSeed  = 0x9E3779B97F4A7C15
 	hashPrime = 0x100000001B3

@@ -25,6 +25,8 @@ const (
 )
 
 const (
+	// The longest phrases of the tables, in words and in characters of a script
+	// without spaces.
 	maxPhraseWords = 5
 	maxPhraseHan   = 8
 	// maxLeaning is the length of the longest message that may lean on another,

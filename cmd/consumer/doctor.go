@@ -84,7 +84,7 @@ func (c *doctorCmd) Run(inv *cli.Invocation) error {
 
 // report adds a finding. advice is "" if there is nothing to do.
 func (d *doctor) report(status, what, advice string) {
-	const most = 1000
+	const most = 1000 // characters: some lines of a terminal
 	f := finding{Status: status, What: text.OneLine(what, most), Advice: text.OneLine(advice, most)}
 	d.findings = append(d.findings, f)
 	if d.json || d.broken != nil {

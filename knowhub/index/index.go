@@ -226,6 +226,7 @@ func (x *Index) Counts() map[experience.Status]int {
 	return maps.Clone(x.counts)
 }
 
+// Lengths of a list, in experiences: if no limit is given, and at most.
 const (
 	defaultList = 50
 	maxList     = 1000

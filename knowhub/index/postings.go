@@ -16,7 +16,7 @@ type term struct{ postings []posting }
 // 8 bits. So there may be 16 million rows, which would need more than 16 GB of memory.
 type posting uint32
 
-const impactBits = 8
+const impactBits = 8 // of a posting: the impact of a term
 
 func (p posting) row() int     { return int(p >> impactBits) }
 func (p posting) impact() byte { return byte(p) } //nolint:gosec // the lowest bits

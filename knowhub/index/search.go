@@ -38,7 +38,7 @@ type Hit struct {
 }
 
 const (
-	defaultHits = 10
+	defaultHits = 10  // if no limit is given
 	maxHits     = 201 // those of the longest page for people, and one that says that there are more
 )
 

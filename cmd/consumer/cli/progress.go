@@ -15,8 +15,8 @@ type Progress struct {
 }
 
 const (
-	progressWidth = 30
-	progressEvery = 100 * time.Millisecond
+	progressWidth = 30                     // columns of the bar
+	progressEvery = 100 * time.Millisecond // between two drawings: smooth for an eye
 )
 
 // NewProgress returns a bar that is drawn on out.

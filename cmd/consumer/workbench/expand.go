@@ -36,7 +36,7 @@ Exit code 1: a model failed for one of the intents (the others are still process
 
 // Validate is called by kong.
 func (c *Expand) Validate() error {
-	const most = 100
+	const most = 100 // examples of one intent: a model repeats itself beyond
 	switch {
 	case c.Count < 1 || c.Count > most:
 		return fmt.Errorf("--count must be 1 to %d", most)
