@@ -1,6 +1,6 @@
 # The README needs no make; these targets are for daily work.
 
-.PHONY: run test race lint fuzz bench microbench soak e2e e2e-openclaw ci
+.PHONY: run test race lint fuzz bench microbench weights soak e2e e2e-openclaw ci
 
 run:
 	go run ./cmd/consumer
@@ -28,6 +28,10 @@ bench:
 # Functions on the hot path, with allocations.
 microbench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+# The weights in the binary, for a release; WEIGHTS=vectors makes some of them.
+weights:
+	go -C tools run ./weights $(WEIGHTS)
 
 # Faults of every kind for the time in SOAK, then a check that every event counted
 # exactly once. Each run prints a FAULTS_SEED, which repeats its choices.

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,54 @@ func TestTheBuiltInEncoderWithoutEnglishIntents(t *testing.T) {
 	tier, err := app.MakeTier(t.Context(), cfg, catalog, local.Train(catalog), app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}, nil)
 	require.NoError(t, err)
 	require.Nil(t, tier)
+}
+
+// The weights are made once a release, so the built-in intents may be newer. They are
+// then trained at the start, as any others are, and only new texts are encoded.
+func TestIntentsNewerThanTheirWeights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains on the built-in intents")
+	}
+	t.Parallel()
+	cfg := apptest.Settle(t, map[string]string{"HINT_EMBEDDING_MODEL": "builtin"})
+	observer := app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}
+	encoded := 0
+	tierOf := func(catalog *intents.Catalog) *app.Tier {
+		encoded = 0
+		tier, err := app.MakeTier(t.Context(), cfg, catalog, local.Trained(catalog), observer, func(_, of int) { encoded = of })
+		require.NoError(t, err)
+		require.NotNil(t, tier)
+		return tier
+	}
+	before := tierOf(intents.Bundled())
+
+	list := slices.Clone(intents.Bundled().Enabled())
+	list[0].Examples = append(slices.Clone(list[0].Examples), "an example that nobody has encoded yet")
+	list = append(list, intents.Intent{ID: "LIGHTHOUSE", Name: "Lighthouse", Triggers: []string{"the user asks about a lighthouse"}, Examples: []string{
+		"is the lighthouse open on sunday", "how tall is the old lighthouse", "who keeps the lighthouse at the cape",
+	}})
+	newer := intents.NewCatalog(list)
+	after := tierOf(newer)
+	require.Equal(t, 5, encoded, "one example, and the texts of the new intent")
+
+	asked, same := 0, 0
+	for _, in := range intents.Bundled().Enabled() {
+		for i := 0; i < len(in.Examples); i += 60 {
+			words := strings.Fields(in.Examples[i])
+			if len(words) < 4 {
+				continue
+			}
+			message := strings.Join(words[:len(words)-1], " ") // which is no example
+			asked++
+			if before.Predict(t.Context(), classify.Input{Catalog: intents.Bundled(), Latest: message}).Intent ==
+				after.Predict(t.Context(), classify.Input{Catalog: newer, Latest: message}).Intent {
+				same++
+			}
+		}
+	}
+	require.Greater(t, asked, 80)
+	require.Greater(t, float64(same), 0.95*float64(asked), "%d of %d", same, asked)
+	require.Equal(t, "LIGHTHOUSE", after.Predict(t.Context(), classify.Input{Catalog: newer, Latest: "when was the lighthouse built"}).Intent)
 }
 
 func TestASystemWithTheBuiltInEncoder(t *testing.T) {

@@ -1,49 +1,41 @@
 package local_test
 
 import (
-	"os"
-	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/encoder"
 	"intenthint/classify/local"
-	"intenthint/classify/vectors"
 	"intenthint/intents"
 )
 
-const generate = "run go generate ./classify/vectors"
-
-// shippedVectors are those that a consumer uses for the built-in intents.
-func shippedVectors(t *testing.T) map[string][]float32 {
-	t.Helper()
-	embedder, err := encoder.NewEmbedder(1, encoder.RecentTexts)
-	require.NoError(t, err)
-	catalog := intents.Bundled()
-	return vectors.Among(local.TextsOf(catalog), vectors.Bundled(local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)))
-}
-
-func TestShippedIsForTheBuiltInIntents(t *testing.T) {
-	require.True(t, local.HasShipped(intents.Bundled()), generate)
-	e, err := local.TrainEmbedded(local.Trained(intents.Bundled()), shippedVectors(t))
-	require.NoError(t, err)
-	require.True(t, e.IsShipped(), generate)
-
+func TestShippedIsForTheBuiltInIntentsAlone(t *testing.T) {
 	require.False(t, local.HasShipped(intents.NewCatalog(intents.Bundled().Enabled()[1:])))
 }
 
-func TestShippedIsWhatTrainingFinds(t *testing.T) {
+// What is shipped may be older than the training: it is made once a release.
+func TestShippedAnswersAsTrainingDoes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("trains on the built-in intents")
 	}
-	if runtime.GOARCH != "amd64" {
-		t.Skip("other processors round otherwise")
+	t.Parallel()
+	catalog := intents.Bundled()
+	shipped, trained := local.Trained(catalog), local.Train(catalog)
+	asked, same := 0, 0
+	for _, in := range catalog.Enabled() {
+		for i := 0; i < len(in.Examples); i += 20 {
+			words := strings.Fields(in.Examples[i])
+			if len(words) < 4 {
+				continue
+			}
+			message := strings.Join(words[:len(words)-1], " ") // which is no example
+			asked++
+			if shipped.Predict(message, nil, nil).Intent == trained.Predict(message, nil, nil).Intent {
+				same++
+			}
+		}
 	}
-	data, err := local.EncodeShipped(shippedVectors(t))
-	require.NoError(t, err)
-	want, err := os.ReadFile("shipped.bin")
-	require.NoError(t, err)
-	require.Equal(t, len(want), len(data), generate)
-	require.True(t, string(want) == string(data), generate)
+	require.Greater(t, asked, 200)
+	require.Greater(t, float64(same), 0.98*float64(asked), "%d of %d", same, asked)
 }

@@ -31,10 +31,11 @@ const (
 // embeds them, rounded to 8 bits.
 func Bundled(texts []string) map[string][]float32 { return BundledIn(bundled, texts) }
 
-// BundledIn is [Bundled] for the content of another file that [EncodeBundled] made.
+// BundledIn is [Bundled] for the content of another file that [EncodeBundled] made;
+// a file in another format has no vectors.
 func BundledIn(file string, texts []string) map[string][]float32 {
 	out := make(map[string][]float32)
-	if len(file) < len(bundledMagic)+4 {
+	if len(file) < len(bundledMagic)+4 || file[:len(bundledMagic)] != bundledMagic {
 		return out
 	}
 	entries := file[len(bundledMagic)+4:]

@@ -4,14 +4,17 @@
 //
 //	go -C tools run ./weights
 //	go -C tools run ./weights vectors classifier
-//	go -C tools run ./weights -into DIR
+//	go -C tools run ./weights -quick -into DIR
 //
 // Files get the paths below DIR that they have in the repository, which is the
-// default.
+// default. -quick shows in half a minute that they can be made: the model that
+// finds prompt injections is then trained with a third of the texts, so DIR must be
+// another folder. The same sources give the same files, on the same processor type.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,9 +37,10 @@ var kinds = []struct {
 
 func main() {
 	into := flag.String("into", "..", "`folder` that the files are written below")
+	quick := flag.Bool("quick", false, "only show that the files can be made; needs -into")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *into, flag.Args())
+	err := run(ctx, *into, *quick, flag.Args())
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "weights:", err)
@@ -45,7 +49,7 @@ func main() {
 }
 
 // run makes the files of the given kinds, or of all if there are none.
-func run(ctx context.Context, into string, names []string) error {
+func run(ctx context.Context, into string, quick bool, names []string) error {
 	var all []string
 	for _, k := range kinds {
 		all = append(all, k.name)
@@ -59,21 +63,27 @@ func run(ctx context.Context, into string, names []string) error {
 	if err != nil {
 		return err
 	}
+	if product, err := filepath.Abs(".."); err != nil || quick && root == product {
+		return errors.Join(err, errors.New("-quick needs -into and another folder than the repository"))
+	}
 	for _, k := range kinds {
 		if len(names) > 0 && !slices.Contains(names, k.name) {
 			continue
 		}
-		if err := k.run(ctx, tree(root)); err != nil {
+		if err := k.run(ctx, tree{root, quick}); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 	}
 	return nil
 }
 
-// tree is the absolute path of a folder with the repository's layout.
-type tree string
+// tree is a folder with the repository's layout that files are written to.
+type tree struct {
+	root  string // an absolute path
+	quick bool
+}
 
-func (t tree) path(name string) string { return filepath.Join(string(t), filepath.FromSlash(name)) }
+func (t tree) path(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
 
 // write writes a file, and creates its folder if necessary.
 func (t tree) write(name string, data []byte) error {

@@ -1,0 +1,46 @@
+//go:build release
+
+package local_test
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify/encoder"
+	"intenthint/classify/local"
+	"intenthint/classify/vectors"
+	"intenthint/intents"
+)
+
+const generate = "run: make weights"
+
+// shippedVectors are those that a consumer uses for the built-in intents.
+func shippedVectors(t *testing.T) map[string][]float32 {
+	t.Helper()
+	embedder, err := encoder.NewEmbedder(1, encoder.RecentTexts)
+	require.NoError(t, err)
+	catalog := intents.Bundled()
+	return vectors.Among(local.TextsOf(catalog), vectors.Bundled(local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)))
+}
+
+func TestShippedIsForTheBuiltInIntents(t *testing.T) {
+	require.True(t, local.HasShipped(intents.Bundled()), generate)
+	e, err := local.TrainEmbedded(local.Trained(intents.Bundled()), shippedVectors(t))
+	require.NoError(t, err)
+	require.True(t, e.IsShipped(), generate)
+}
+
+func TestShippedIsWhatTrainingFinds(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("other processors round otherwise")
+	}
+	data, err := local.EncodeShipped(shippedVectors(t))
+	require.NoError(t, err)
+	want, err := os.ReadFile("shipped.bin")
+	require.NoError(t, err)
+	require.Equal(t, len(want), len(data), generate)
+	require.True(t, string(want) == string(data), generate)
+}
