@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,18 +17,14 @@ import (
 	"intenthint/console"
 	"intenthint/handlers"
 	"intenthint/hint"
-	"intenthint/hint/earlier"
 	"intenthint/hint/run"
-	"intenthint/hint/said"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
-	"intenthint/internal/kv"
 	"intenthint/internal/retry"
-	"intenthint/knowhub"
+	"intenthint/part"
 	"intenthint/store"
 	"intenthint/subjects"
-	"intenthint/triage"
 )
 
 // Options of an [App].
@@ -41,6 +36,9 @@ type Options struct {
 	Level *slog.LevelVar
 	// Ready, if not nil, is called by [App.Run] once requests are answered.
 	Ready func()
+	// Parts are parts in addition to those of the program. Their settings are those that
+	// the configuration was loaded with.
+	Parts []part.Part
 	// LostCheck is the interval between checks for lost sessions; 0 means 5 s.
 	LostCheck time.Duration
 }
@@ -72,21 +70,25 @@ type App struct {
 	sessions         store.Store
 	rebuilding       *rebuilder
 	answers          *run.Answers
-	console          *console.Console // nil if HINT_HTTP_ADDR is off
-	gate             *gate            // nil unless HINT_TRIAGE enables it
-	hub              *hub             // nil unless HINT_KNOWHUB enables it
-	publisher        *events.Publisher
-	lost             int // events that Stop could not publish
+	hinter           *hint.Hinter
+	console          *console.Console         // nil if HINT_HTTP_ADDR is off
+	parts            []part.Part              // all, in the order in which they start
+	running          map[string]*part.Running // those that are on, by name
+	lost             int                      // events that Stop could not publish
 }
 
 // New starts to load the intents and train on them, and returns a system that
 // can be started once.
 func New(cfg *config.Config, o Options) *App {
 	a := &App{
-		cfg: cfg, opts: o, log: o.Log, layout: Layout(cfg), metrics: NewMetrics(o.Version),
+		cfg: cfg, opts: o, log: o.Log, running: map[string]*part.Running{},
 		catalogued: make(chan error, 1), loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
 	}
+	a.metrics = NewMetrics(o.Version)
 	a.live = newLive(cfg, a.metrics, o.Log, o.Level)
+	a.parts = append(parts(a), o.Parts...)
+	a.metrics.register(a.parts)
+	a.layout = layoutOf(cfg, a.parts)
 	go func(loaded chan<- error) {
 		err := a.live.load()
 		a.catalogued <- err
@@ -125,7 +127,7 @@ func (a *App) Start(ctx context.Context) error {
 	began := time.Now()
 	a.grace, a.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, a.end = context.WithCancel(ctx)
-	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openTurns, a.openTriage, a.openKnowHub, a.takeRequests, a.openLearning} {
+	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openParts, a.takeRequests, a.openLateParts} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -149,7 +151,7 @@ func (a *App) Start(ctx context.Context) error {
 // events are redelivered to another process.
 func (a *App) Stop() error {
 	a.end() // before the clean-ups, which wait for background work
-	patience := time.AfterFunc(stopTime(a.live.config()), a.giveUp)
+	patience := time.AfterFunc(a.stopTime(), a.giveUp)
 	defer patience.Stop()
 	defer a.giveUp()
 	err := a.cleanup.run(a.grace)
@@ -161,16 +163,17 @@ func (a *App) Stop() error {
 	return err
 }
 
-// stopTime bounds a graceful stop. It is longer than HINT_TIMEOUT_MS, and than the
-// times that the triage gate and an extraction have: a request may use all of it
-// waiting for its model.
-func stopTime(cfg *config.Config) time.Duration {
-	longest := cfg.Classifier.Timeout
-	if s := triage.Declared.In(cfg.Parts); s.Enabled {
-		longest = max(longest, s.Timeout)
-	}
-	if knowhub.Declared.In(cfg.Parts).Enabled {
-		longest = max(longest, knowhub.ExtractTime)
+// stopTime bounds a graceful stop. It is longer than any request may take: each may use
+// all of its time waiting for its model.
+func (a *App) stopTime() time.Duration {
+	longest := a.live.config().Classifier.Timeout
+	for _, r := range a.running {
+		longest = max(longest, r.Longest)
+		for _, h := range r.Hooks {
+			if h.Timeout != nil {
+				longest = max(longest, h.Timeout())
+			}
+		}
 	}
 	return max(20*time.Second, longest+10*time.Second)
 }
@@ -252,13 +255,7 @@ func (a *App) openSessions(ctx context.Context) error {
 func (a *App) takeEvents(ctx context.Context) error {
 	handler := EventHandler(a.sessions, a.live.settings)
 	handler.Decode = a.noticing(a.countingSkills(a.namingUnknown(handler.Decode)))
-	var sink *events.Sink[store.Fact]
-	err := patiently(ctx, a.log, func(once context.Context) (err error) {
-		sink, err = events.StartSink(once, events.SinkOptions[store.Fact]{
-			Name: "sessions", JS: a.events.JS, Layout: a.layout, Handler: handler, Metrics: a.metrics.events, Log: a.log,
-		})
-		return err
-	})
+	sink, err := a.startSink(ctx, part.Take(events.SinkOptions[store.Fact]{Name: "sessions", Handler: handler}))
 	if err != nil {
 		return err
 	}
@@ -274,102 +271,34 @@ func (a *App) takeEvents(ctx context.Context) error {
 	return nil
 }
 
-// openTurns opens the publisher of turns and the channel to other processes.
-func (a *App) openTurns(ctx context.Context) (err error) {
-	if a.publisher, err = events.NewPublisher(a.requests.NC, a.metrics.events, a.log); err != nil {
-		return err
-	}
-	a.cleanup.add("publisher", func(ctx context.Context) error { a.lost = a.publisher.Stop(ctx); return nil })
-	a.health.healthy.Add("publisher", a.publisher.Check)
-
-	peers, err := run.Listen(a.requests.NC, a.layout.Prefix.Runs(), a.answers.Learn)
-	if err != nil {
-		return err
-	}
-	if err := patiently(ctx, a.log, a.requests.Subscribed); err != nil {
-		return err
-	}
-	a.answers.Join(peers)
-	a.learnRecent(ctx)
-	a.live.onModel(func() { a.openClaims(ctx) })
-	return nil
-}
-
-// learnTime bounds learnRecent: the start does not wait for a stream that
-// cannot be read.
-const learnTime = 10 * time.Second
-
-// learnRecent reads the recent answers of earlier processes from the stream.
-func (a *App) learnRecent(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, learnTime)
-	defer cancel()
-	// Runs are retried for minutes; topics last for hours.
-	since := time.Now().Add(-earlier.MaxAge)
-	for _, hook := range append([]string{subjects.HookTurnBegun}, said.Signals...) {
-		if err := bus.RecentEvents(ctx, a.requests.JS, a.layout, since, hook, a.answers.Learn); err != nil {
-			a.log.Warn("recent events not read, runs may be classified again, hints repeated wrongly and topics lost", "hook", hook, "error", err)
-			return
-		}
-	}
-}
-
-// claimRetry bounds the pauses between attempts to open the bucket of claims. Until it
-// is open, two processes may ask a model about one run.
-var claimRetry = retry.Backoff{First: time.Second, Max: 30 * time.Second}
-
-// openClaims opens the bucket of claims, which is needed only when models are
-// asked. After a failure it retries in the background.
-func (a *App) openClaims(ctx context.Context) {
-	open := func(ctx context.Context) error {
-		bucket, err := kv.Open(ctx, a.requests.JS, run.Bucket(a.layout))
-		if err == nil {
-			a.answers.Claim(run.NewClaims(bucket, a.log))
-		}
-		return err
-	}
-	if err := open(ctx); err != nil {
-		a.log.Warn("claims unavailable, two processes may ask the model about one run", "error", err)
-		a.work.Go(func() { _ = retry.Policy{Backoff: claimRetry}.Do(ctx, open) })
-	}
-}
-
 // takeRequests starts to answer requests.
 func (a *App) takeRequests(ctx context.Context) error {
-	hinter := hint.New(hint.Options{
-		Answers: a.answers, Publisher: a.publisher, Prefix: a.layout.Prefix, MaxPayload: a.requests.NC.MaxPayload(),
-		Metrics: a.metrics.hints, Log: a.log,
-	})
 	if err := a.learnt(ctx); err != nil {
 		return err
 	}
-	a.live.serve(hinter)
-	contributions, hooks := a.hub.handlers(a.answers.Sessions.LastReset, a.metrics.knowhub)
-	more := slices.Concat(a.gate.skippedHandlers(), contributions)
-	hooks = append(hooks, handlers.BeforePromptBuild(hinter, more...))
-	if a.gate != nil {
-		hooks = append(hooks, handlers.BeforeDispatch(a.gate.gate))
+	a.live.serve(a.hinter)
+	var endpoints []bus.Endpoint
+	for _, h := range handlers.Hooks(a.opened()...) {
+		o := hook.Options{Timeout: h.Timeout, Budget: a.live.hookTimeout, Log: a.log}
+		if o.Timeout == nil {
+			o.Timeout = a.live.timeout
+		}
+		endpoints = append(endpoints, hook.NewRunner(h.Hook, o).Endpoint(a.layout.Prefix))
+	}
+	for _, r := range a.opened() {
+		endpoints = append(endpoints, r.Endpoints...)
 	}
 	// Stop still answers the requests in progress, so they do not end with ctx.
 	service, err := bus.StartService(a.grace, a.requests.NC, bus.ServiceOptions{
 		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Metrics: a.metrics.service, Log: a.log,
 		Description: "Answers OpenClaw decision hooks with a routing hint",
 		Metadata:    map[string]string{"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind},
-	}, append(a.endpoints(hooks...), a.hub.endpoints(a.layout)...)...)
+	}, endpoints...)
 	if err != nil {
 		return err
 	}
 	a.cleanup.add("requests", service.Stop)
 	return patiently(ctx, a.log, a.requests.Subscribed)
-}
-
-// endpoints returns the service endpoint of each hook.
-func (a *App) endpoints(hooks ...hook.Hook) []bus.Endpoint {
-	out := make([]bus.Endpoint, len(hooks))
-	for i, h := range hooks {
-		o := hook.Options{Timeout: a.live.timeoutOf(h.Name), Budget: a.live.hookTimeout, Log: a.log}
-		out[i] = hook.NewRunner(h, o).Endpoint(a.layout.Prefix)
-	}
-	return out
 }
 
 // provision creates missing streams and durables, and waits for a server or

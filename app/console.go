@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -12,14 +11,13 @@ import (
 	"intenthint/config"
 	"intenthint/console"
 	"intenthint/internal/httpserver"
-	"intenthint/knowhub"
-	"intenthint/triage"
+	"intenthint/part"
 )
 
 // serveConsole adds the pages for people to the server.
 func (a *App) serveConsole(server *httpserver.Server) (err error) {
 	a.console, err = console.New(console.Options{
-		Configured: a.cfg.HTTP.Addr, Listening: server.Addr(), Token: a.cfg.HTTP.Token, Parts: a.parts, Log: a.log,
+		Configured: a.cfg.HTTP.Addr, Listening: server.Addr(), Token: a.cfg.HTTP.Token, Parts: a.overview, Pages: pagesOf(a.parts), Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -28,12 +26,18 @@ func (a *App) serveConsole(server *httpserver.Server) (err error) {
 	return nil
 }
 
-// parts returns what the overview shows: the checks and, once the system has
+// overview returns what the overview shows: the checks and, once the system has
 // started, its parts.
-func (a *App) parts() []console.Part {
+func (a *App) overview() []console.Part {
 	var out []console.Part
 	if a.health.serving.Load() { // set once all parts exist
-		out = []console.Part{a.hintsPart(), a.sessionsPart(), triagePart(a.live.config()), knowHubPart(a.live.config()), a.natsPart()}
+		out = []console.Part{a.hintsPart(), a.sessionsPart()}
+		for _, p := range a.parts {
+			if p.Title != "" {
+				out = append(out, a.siblingPart(p))
+			}
+		}
+		out = append(out, a.natsPart())
 	}
 	return append(out,
 		checksPart("Health", "/healthz", a.health.healthy.Run(a.grace)),
@@ -57,24 +61,29 @@ func (a *App) sessionsPart() console.Part {
 	return p
 }
 
-// offPart is a disabled part; variable is the setting that enables it.
-func offPart(name, variable string) console.Part {
-	return console.Part{Name: name, State: console.Off, Detail: variable + `='{"enabled": true}' turns it on`, OK: true}
+// siblingPart is the row of a part that may be off.
+func (a *App) siblingPart(p part.Part) console.Part {
+	r := a.running[p.Name]
+	if r == nil {
+		return console.Part{Name: p.Title, State: console.Off, Detail: config.VariableOf(p.Settings) + `='{"enabled": true}' turns it on`, OK: true}
+	}
+	row := console.Part{Name: p.Title, State: on, OK: true}
+	if r.Detail != nil {
+		row.Detail = r.Detail()
+	}
+	if len(p.Pages) > 0 {
+		row.Link = p.Pages[0].Path
+	}
+	return row
 }
 
-func triagePart(cfg *config.Config) console.Part {
-	s := triage.Declared.In(cfg.Parts)
-	if !s.Enabled {
-		return offPart("Triage", "HINT_TRIAGE")
+// pagesOf returns the pages of parts.
+func pagesOf(parts []part.Part) []part.Page {
+	var out []part.Page
+	for _, p := range parts {
+		out = append(out, p.Pages...)
 	}
-	return console.Part{Name: "Triage", State: on, Detail: "messages of groups, " + cmp.Or(s.Model, cfg.Classifier.Model, "without a model"), Link: "/triage", OK: true}
-}
-
-func knowHubPart(cfg *config.Config) console.Part {
-	if !knowhub.Declared.In(cfg.Parts).Enabled {
-		return offPart("KnowHub", "HINT_KNOWHUB")
-	}
-	return console.Part{Name: "KnowHub", State: on, Detail: "experiences to review", Link: "/experiences", OK: true}
+	return out
 }
 
 func (a *App) natsPart() console.Part {

@@ -16,6 +16,7 @@ import (
 	"intenthint/config"
 	"intenthint/intents"
 	"intenthint/internal/retry"
+	"intenthint/learnt"
 	"intenthint/model"
 	"intenthint/model/provider"
 )
@@ -223,7 +224,7 @@ func (l *live) makeTiers(ctx context.Context) {
 			defer close(done)
 			began := time.Now()
 			l.makeTier(own, want)
-			rest(own, time.Since(began))
+			learnt.Rest(own, time.Since(began))
 		})
 	}
 }

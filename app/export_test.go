@@ -8,12 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"intenthint/config"
-	"intenthint/handlers"
 	"intenthint/hint"
 	"intenthint/hint/run"
 	"intenthint/internal/hook"
 	"intenthint/store"
-	"intenthint/subjects"
 )
 
 // What tests of the whole system look into.
@@ -29,7 +27,7 @@ func NewAnswering(cfg *config.Config) (*hook.Runner, error) {
 	l.train()
 	h := hint.New(hint.Options{Answers: run.NewAnswers(log), Publisher: discard{}, Prefix: "openclaw", MaxPayload: 8 << 20, Log: log})
 	l.serve(h)
-	return hook.NewRunner(handlers.BeforePromptBuild(h), hook.Options{Timeout: l.timeoutOf(subjects.HookBeforePromptBuild), Budget: l.hookTimeout, Log: log}), nil
+	return hook.NewRunner(hint.Hook(h), hook.Options{Timeout: l.timeout, Budget: l.hookTimeout, Log: log}), nil
 }
 
 // LearnForEver makes a system learn its intents for as long as a test runs.

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
 	"intenthint/config"
 	"intenthint/handlers"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
-	"intenthint/learnt"
+	"intenthint/part"
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
@@ -36,7 +35,7 @@ type Forgetter struct {
 	layout   bus.Layout
 	sessions store.Store
 	letters  *events.DeadLetters
-	learnt   *learnt.Store // nil if nothing was ever learnt
+	parts    []part.Forget
 	rebuild  store.Rebuild
 }
 
@@ -45,13 +44,13 @@ type Forgotten struct {
 	// Stored are the files, or the keys in the bucket.
 	Stored              []string
 	Events, DeadLetters int
-	// Learnt are examples learnt from its turns.
-	Learnt int
+	// Parts are what the parts of the program have removed, by what it is.
+	Parts map[string]int
 }
 
 // Nothing reports whether nothing was removed.
 func (f Forgotten) Nothing() bool {
-	return len(f.Stored) == 0 && f.Events == 0 && f.DeadLetters == 0 && f.Learnt == 0
+	return len(f.Stored) == 0 && f.Events == 0 && f.DeadLetters == 0 && len(f.Parts) == 0
 }
 
 // NewForgetter returns a forgetter for the store of a system. The store must come from
@@ -63,11 +62,17 @@ func NewForgetter(ctx context.Context, cfg *config.Config, b *bus.Bus, sessions 
 	if f.letters, err = events.OpenDeadLetters(ctx, b.JS, f.layout); err != nil {
 		return nil, err
 	}
-	switch _, err := b.JS.KeyValue(ctx, learnt.Bucket(f.layout).Bucket); {
-	case err == nil:
-		f.learnt = learnt.Of(f.layout, b.JS)
-	case !errors.Is(err, jetstream.ErrBucketNotFound):
-		return nil, fmt.Errorf("bucket %s: %w", learnt.Bucket(f.layout).Bucket, err)
+	for _, p := range Parts() {
+		if p.Forget == nil {
+			continue
+		}
+		forget, err := p.Forget(ctx, f.layout, b.JS)
+		if err != nil {
+			return nil, err
+		}
+		if forget.Do != nil {
+			f.parts = append(f.parts, forget)
+		}
 	}
 	var ok bool
 	if f.rebuild, ok, err = sessions.Rebuilding(ctx); err != nil {
@@ -155,8 +160,8 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 		case n == 0 && len(stored) == 0:
 			untold := f.tell(session)
 			err := f.removeLetters(ctx, trail, &out)
-			if err == nil && f.learnt != nil {
-				out.Learnt, err = f.learnt.Forget(ctx, session)
+			if err == nil {
+				err = f.forgetParts(ctx, session, &out)
 			}
 			return out, errors.Join(unkept, err, untold)
 		case round == maxRounds:
@@ -184,6 +189,23 @@ func (f *Forgetter) tell(session string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUntold, err)
+	}
+	return nil
+}
+
+// forgetParts removes what the parts of the program keep of a session.
+func (f *Forgetter) forgetParts(ctx context.Context, session string, out *Forgotten) error {
+	for _, p := range f.parts {
+		n, err := p.Do(ctx, session)
+		if n > 0 {
+			if out.Parts == nil {
+				out.Parts = map[string]int{}
+			}
+			out.Parts[p.What] += n
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -10,10 +10,9 @@ import (
 
 	"intenthint/config"
 	"intenthint/internal/bus"
-	"intenthint/internal/events"
 	"intenthint/internal/httpserver"
 	"intenthint/internal/room"
-	"intenthint/store"
+	"intenthint/part"
 )
 
 var (
@@ -61,7 +60,7 @@ func (a *App) listen(ctx context.Context) error {
 }
 
 // follow adds the checks of the connected system.
-func (h *health) follow(cfg *config.Config, requests, eventBus *bus.Bus, sink *events.Sink[store.Fact]) {
+func (h *health) follow(cfg *config.Config, requests, eventBus *bus.Bus, sink part.Taking) {
 	h.healthy.Add("server", requests.Check)
 	h.healthy.Add("disk", func(context.Context) error { return checkRoom(cfg, requests.Embedded()) })
 	h.healthy.Add("events", sink.Check)

@@ -46,7 +46,7 @@ func hub(t *testing.T, ns *server.Server, dir, settings string, more ...string) 
 // apiOf is where a system serves the HTTP API.
 func apiOf(t *testing.T, s *apptest.System) string {
 	t.Helper()
-	found := regexp.MustCompile(`"serving the API of experiences","address":"([^"]+)"`).FindStringSubmatch(s.Log.String())
+	found := regexp.MustCompile(`"serving the API of experiences","part":"knowhub","address":"([^"]+)"`).FindStringSubmatch(s.Log.String())
 	require.NotNil(t, found, s.Log.String())
 	return "http://" + found[1]
 }

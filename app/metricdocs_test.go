@@ -10,21 +10,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/handlers"
-	"intenthint/hint"
+	"intenthint/config"
 	"intenthint/internal/bus"
 	"intenthint/internal/golden"
 	"intenthint/knowhub"
-	"intenthint/learnt"
 	"intenthint/payload"
 	"intenthint/subjects"
-	"intenthint/triage"
 )
 
 // metricDoc is a metric as docs/metrics.md has it.
@@ -40,20 +36,34 @@ const (
 	anyHook   = "HOOK"
 )
 
+// allOn returns a configuration with all parts.
+func allOn(t *testing.T) *config.Config {
+	t.Helper()
+	cfg, _, err := config.LoadFrom(map[string]string{
+		"HINT_DATA_DIR": t.TempDir(), "HINT_LEARN": "auto", "HINT_TRIAGE": `{"enabled": true}`,
+		"HINT_KNOWHUB": `{"enabled": true, "enableServerExtraction": true}`,
+	}, Objects()...)
+	require.NoError(t, err)
+	return cfg
+}
+
 // documented returns the program's own metrics, by name, with every series that
 // it can have.
 func documented(t *testing.T) map[string]metricDoc {
 	t.Helper()
 	m := NewMetrics("VERSION")
+	m.register(Parts())
 	m.models.Expect(anyModel)
 	m.events.Expect("sessions", nil)
-	m.events.Expect(triageSink, triage.Durable(bus.Layout{}).Hooks)
-	m.events.Expect(learnSink, learnt.Durable(bus.Layout{}).Hooks)
-	m.events.Expect(knowHubSink, knowhub.Durable(bus.Layout{}, subjects.HookAgentEnd).Hooks)
-	m.service.Expect(handlers.BeforePromptBuild(hint.New(hint.Options{Metrics: m.hints})).Name)
-	m.service.Expect(handlers.BeforeDispatch(triage.New(triage.Options{Metrics: m.triage})).Name)
-	m.service.Expect((&knowhub.Recall{}).Hook().Name)
-	for _, e := range knowhub.New(knowhub.Options{Metrics: m.knowhub}).Endpoints("") {
+	durables := Layout(allOn(t)).Durables()
+	for _, sink := range []string{"triage", "learn", "knowhub"} {
+		i := slices.IndexFunc(durables, func(d bus.Durable) bool { return strings.HasSuffix(d.Name, "-"+sink) })
+		m.events.Expect(sink, durables[i].Hooks)
+	}
+	for _, hook := range []string{subjects.HookBeforePromptBuild, subjects.HookBeforeDispatch, (&knowhub.Recall{}).Hook().Name} {
+		m.service.Expect(hook)
+	}
+	for _, e := range knowhub.New(knowhub.Options{}).Endpoints("") {
 		m.service.Expect(e.Name)
 	}
 	for _, source := range []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM, payload.SourceCache, payload.SourceFastpath} {
@@ -101,15 +111,6 @@ func (d metricDoc) unit() string {
 		return "bytes"
 	}
 	return ""
-}
-
-func TestExtractionIsRepeatedForLessThanAnHour(t *testing.T) {
-	t.Parallel()
-	for delivered, want := range map[uint64]time.Duration{
-		0: 5 * time.Second, 1: 5 * time.Second, 2: 40 * time.Second, 3: 320 * time.Second, 4: 2560 * time.Second, 1 << 40: 2560 * time.Second,
-	} {
-		require.Equal(t, want, extractPause(delivered), delivered)
-	}
 }
 
 // docs/metrics.md is made by go test ./app -run TestMetricsAreDocumented -update.

@@ -14,13 +14,12 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/telemetry"
-	"intenthint/knowhub"
 	"intenthint/model"
+	"intenthint/part"
 	"intenthint/store"
-	"intenthint/triage"
 )
 
-// Metrics are the metrics of a process. Each part registers its own. All are
+// Metrics are the metrics of a process. All, with those of its parts, are
 // registered before the process connects, so that a process that waits for its
 // server is visible.
 type Metrics struct {
@@ -29,8 +28,6 @@ type Metrics struct {
 	events  *events.Metrics
 	hints   *hint.Metrics
 	service *bus.Metrics
-	triage  *triage.Metrics
-	knowhub *knowhub.Metrics
 
 	// Asked at each scrape.
 	ready, requestsConnected, eventsConnected probe
@@ -55,7 +52,7 @@ func NewMetrics(version string) *Metrics {
 	r := telemetry.NewRegistry(version)
 	auto := promauto.With(r)
 	m := &Metrics{
-		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r), hints: hint.NewMetrics(r), service: bus.NewMetrics(r), triage: triage.NewMetrics(r), knowhub: knowhub.NewMetrics(r),
+		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r), hints: hint.NewMetrics(r), service: bus.NewMetrics(r),
 		sessions:         auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number."}),
 		learnt:           auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); examples that do not fit its intent files do not count."}),
 		embeddingReady:   auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing."}),
@@ -72,6 +69,15 @@ func NewMetrics(version string) *Metrics {
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "requests"}}, m.requestsConnected.value)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "events"}}, m.eventsConnected.value)
 	return m
+}
+
+// register adds the metrics of parts.
+func (m *Metrics) register(parts []part.Part) {
+	for _, p := range parts {
+		if p.Metrics != nil {
+			p.Metrics(m.Registry)
+		}
+	}
 }
 
 // reload counts a reload; err is nil when it succeeded.

@@ -2,14 +2,13 @@ package app
 
 import (
 	"fmt"
+	"slices"
 
 	"intenthint/classify"
 	"intenthint/config"
 	"intenthint/hint/writer"
-	"intenthint/knowhub"
 	"intenthint/model"
 	"intenthint/model/provider"
-	"intenthint/triage"
 )
 
 // models are the models that a configuration asks. They are made once per
@@ -83,10 +82,9 @@ func chain(c config.Classifier, o Observer, breakers *model.Breakers, refs ...st
 // prepared is a configuration with everything that is derived from it alone. It
 // is complete before any of it is used.
 type prepared struct {
-	cfg     *config.Config
-	models  models
-	triage  *triage.Settings  // nil if HINT_TRIAGE is off
-	knowHub *knowhub.Settings // nil if HINT_KNOWHUB is off
+	cfg    *config.Config
+	models models
+	swaps  []func() // put the settings of the parts in force
 }
 
 // prepare makes what a configuration needs, without using it yet.
@@ -96,14 +94,19 @@ func (l *live) prepare(cfg *config.Config) (p prepared, err error) {
 	if p.models, err = newModels(cfg, o, l.breakers, l.writers); err != nil {
 		return p, err
 	}
+	l.mu.Lock()
+	parts := slices.Clone(l.parts)
+	l.mu.Unlock()
 	program := ProgramOf(cfg, o, l.breakers)
-	if triage.Declared.In(cfg.Parts).Enabled {
-		if p.triage, err = triage.Make(program); err != nil {
+	for _, r := range parts {
+		if r.Use == nil {
+			continue
+		}
+		swap, err := r.Use(program) // which may wait for NATS
+		if err != nil {
 			return p, err
 		}
+		p.swaps = append(p.swaps, swap)
 	}
-	if knowhub.Declared.In(cfg.Parts).Enabled {
-		p.knowHub, err = knowhub.Make(program)
-	}
-	return p, err
+	return p, nil
 }

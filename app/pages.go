@@ -15,7 +15,6 @@ import (
 	"intenthint/record"
 	"intenthint/store"
 	"intenthint/subjects"
-	"intenthint/triage/state"
 )
 
 // showSystem gives the pages access to the system. They use the connection of
@@ -41,24 +40,10 @@ func (a *App) showSystem(ctx context.Context) {
 		DeadLetters: func(ctx context.Context) (*events.DeadLetters, error) {
 			return events.OpenDeadLetters(ctx, a.events.JS, a.layout)
 		},
-		Triage:        a.triagePage(),
 		Catalog:       a.live.intentsInForce,
 		MinConfidence: a.minConfidence,
 		Location:      func() *time.Location { return a.live.config().Timezone.Location },
 	})
-}
-
-// triagePage returns what the page of the triage gate shows; nil if the gate is
-// off.
-func (a *App) triagePage() *console.Triage {
-	if a.gate == nil {
-		return nil
-	}
-	shared := state.Of(a.layout, a.events.JS)
-	return &console.Triage{Shared: shared, Mark: func(ctx context.Context, said payload.Feedback) error {
-		_, _, err := MarkMessage(ctx, a.events.JS, a.layout, shared, said)
-		return err
-	}}
 }
 
 func (a *App) minConfidence() float64 { return a.live.config().Classifier.MinConfidence }

@@ -1,9 +1,13 @@
 package app
 
 import (
+	"context"
+	"net/http"
+
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/config"
+	"intenthint/console"
 	"intenthint/hint"
 	"intenthint/hint/said"
 	"intenthint/internal/bus"
@@ -11,19 +15,45 @@ import (
 	"intenthint/learnt"
 	"intenthint/model"
 	"intenthint/part"
+	"intenthint/payload"
 	"intenthint/store/kv"
 	"intenthint/triage"
+	"intenthint/triage/state"
 )
 
-// Objects are the settings that the parts declare.
-func Objects() []part.Object { return []part.Object{triage.Declared, knowhub.Declared} }
+// Parts returns the siblings of this program, in the order in which they start, to look
+// at: they cannot be opened.
+func Parts() []part.Part { return parts(&App{}) }
+
+// parts returns the parts of a process. This is the one place that knows them.
+func parts(a *App) []part.Part {
+	return []part.Part{
+		hint.Part(a.hints()),
+		learnt.Part(a.lessons()),
+		triage.Part(func(shared *state.Store, mark func(context.Context, payload.Feedback) error) http.Handler {
+			return console.Triage(shared, mark)
+		}),
+		knowhub.Part(func(s *knowhub.Service) http.Handler { return console.Experiences(s) }),
+	}
+}
+
+// Objects returns the settings that the parts declare, with those of more parts.
+func Objects(more ...part.Part) []part.Object {
+	var out []part.Object
+	for _, p := range append(Parts(), more...) {
+		if p.Settings != nil {
+			out = append(out, p.Settings)
+		}
+	}
+	return out
+}
 
 // ProgramOf returns what a configuration gives the parts. o and breakers are as for
 // [NewClassifier]; with the metrics of o, a model has its series from now on.
 func ProgramOf(cfg *config.Config, o Observer, breakers *model.Breakers) part.Program {
 	p := part.Program{
 		Values: cfg.Parts, Model: cfg.Classifier.Model, MaxInflight: cfg.Classifier.MaxInflight,
-		Redact: cfg.Redact == config.RedactStrict, RepeatAfter: cfg.Repeat.After,
+		Redact: cfg.Redact == config.RedactStrict, RepeatAfter: cfg.Repeat.After, Learn: cfg.Learn == config.LearnAuto, AsksModels: cfg.Classifier.AsksModels(),
 		Serves: rules(cfg).Serves, Admits: rules(cfg).Admits,
 		Chain: func(ref string) (*model.Chain, error) {
 			if o.Metrics != nil {
@@ -38,24 +68,13 @@ func ProgramOf(cfg *config.Config, o Observer, breakers *model.Breakers) part.Pr
 	return p
 }
 
-// need is what a part needs; on reports whether it is on.
-type need struct {
-	part.Needs
-	on bool
-}
-
-// needs returns what the parts of the program need, in the order in which they start.
-func needs(cfg *config.Config, l bus.Layout) []need {
-	trigger := ""
-	hub := knowhub.Declared.In(cfg.Parts)
-	if hub.Extract {
-		trigger = hub.Trigger
-	}
-	return []need{
-		{hint.Needs(l), cfg.Classifier.AsksModels()},
-		{learnt.Needs(l), cfg.Learn == config.LearnAuto},
-		{triage.Needs(l), triage.Declared.In(cfg.Parts).Enabled},
-		{knowhub.Needs(l, trigger), hub.Enabled},
+// needs calls yield with what each part needs, and whether it is on.
+func needs(cfg *config.Config, l bus.Layout, parts []part.Part, yield func(n part.Needs, on bool)) {
+	program := ProgramOf(cfg, Observer{}, nil)
+	for _, p := range parts {
+		if p.Needs != nil {
+			yield(p.Needs(l, program), p.IsOn(program))
+		}
 	}
 }
 
@@ -66,11 +85,11 @@ func Buckets(cfg *config.Config) []bus.Bucket {
 	if cfg.Store.Kind == config.StoreKV {
 		out = append(out, bus.Bucket{Config: sessionsBucket(layout), Create: kv.Create})
 	}
-	for _, n := range needs(cfg, layout) {
-		if n.on {
+	needs(cfg, layout, Parts(), func(n part.Needs, on bool) {
+		if on {
 			out = append(out, n.Buckets...)
 		}
-	}
+	})
 	return out
 }
 
@@ -79,13 +98,13 @@ func Buckets(cfg *config.Config) []bus.Bucket {
 func KeptBuckets(cfg *config.Config) []string {
 	layout := Layout(cfg)
 	out := []string{sessionsBucket(layout).Bucket}
-	for _, n := range needs(cfg, layout) {
+	needs(cfg, layout, Parts(), func(n part.Needs, _ bool) {
 		for _, b := range n.Buckets {
 			if b.Kept {
 				out = append(out, b.Config.Bucket)
 			}
 		}
-	}
+	})
 	return out
 }
 

@@ -17,8 +17,8 @@ import (
 	"intenthint/hint"
 	"intenthint/hint/eligibility"
 	"intenthint/intents"
-	"intenthint/knowhub"
 	"intenthint/model"
+	"intenthint/part"
 )
 
 // live holds everything that may change at run time: the configuration and the
@@ -51,9 +51,7 @@ type live struct {
 	basis  basis // the latest input for the tier
 	wanted chan basis
 	hinter *hint.Hinter
-	gate   *gate            // nil for none
-	hub    *knowhub.Service // nil for none
-	claim  func()           // see onModel
+	parts  []*part.Running // their settings follow the configuration
 
 	current atomic.Pointer[config.Config]
 	// inForce are the settings of requests and events. Until the local classifier
@@ -84,6 +82,9 @@ func (l *live) config() *config.Config { return l.current.Load() }
 
 // settings returns the settings in force. load must have returned.
 func (l *live) settings() *hint.Settings { return l.inForce.Load() }
+
+// timeout returns the longest time that a request may take.
+func (l *live) timeout() time.Duration { return l.config().Classifier.Timeout }
 
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
@@ -134,29 +135,15 @@ func LoadCatalog(dir string, log *slog.Logger) (*intents.Catalog, *intents.Direc
 	return d.Catalog(), d, nil
 }
 
-// onModel sets the function to call, once, before settings that ask a model are
-// first used.
-func (l *live) onModel(claim func()) {
+// follow makes the settings of a part follow the configuration.
+func (l *live) follow(r *part.Running) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.claim = sync.OnceFunc(claim)
-}
-
-// claimFor calls the function of onModel if a configuration that is about to be
-// used asks a model. mu must not be held: the function waits for NATS.
-func (l *live) claimFor(cfg *config.Config) {
-	if !cfg.Classifier.AsksModels() {
-		return
-	}
-	l.mu.Lock()
-	claim := l.claim
-	l.mu.Unlock()
-	claim()
+	l.parts = append(l.parts, r)
 }
 
 // serve gives the hinter its first settings; later changes follow.
 func (l *live) serve(h *hint.Hinter) {
-	l.claimFor(l.config())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hinter = h
@@ -334,15 +321,15 @@ func (l *live) useConfig(cfg *config.Config) error {
 		l.log.Error("configuration not reloaded", "error", err)
 		return err
 	}
-	l.claimFor(cfg)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.prepared = made
 	l.current.Store(cfg)
 	UseFrames(cfg)
 	l.expect()
-	l.useTriage()
-	l.useKnowHub()
+	for _, swap := range made.swaps {
+		swap()
+	}
 	l.refresh()
 	l.level.Set(cfg.Log.Level)
 	l.log.Info("configuration reloaded", "config", cfg)

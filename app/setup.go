@@ -12,6 +12,7 @@ import (
 	"intenthint/config"
 	"intenthint/internal/bus"
 	"intenthint/internal/natsserver"
+	"intenthint/part"
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/store/kv"
@@ -19,7 +20,9 @@ import (
 )
 
 // Layout returns the layout of streams and durables for the configuration.
-func Layout(cfg *config.Config) bus.Layout {
+func Layout(cfg *config.Config) bus.Layout { return layoutOf(cfg, Parts()) }
+
+func layoutOf(cfg *config.Config, parts []part.Part) bus.Layout {
 	out := bus.Layout{
 		Prefix:     subjects.Prefix(cfg.Bus.Prefix),
 		QueueGroup: cfg.Bus.QueueGroup,
@@ -28,11 +31,12 @@ func Layout(cfg *config.Config) bus.Layout {
 		MaxBytes:   cfg.Bus.StreamMaxBytes,
 		Replicas:   cfg.Bus.StreamReplicas,
 	}
-	for _, n := range needs(cfg, out) {
-		if n.on {
+	base := out
+	needs(cfg, base, parts, func(n part.Needs, on bool) {
+		if on {
 			out.More = append(out.More, n.Durables...)
 		}
-	}
+	})
 	return out
 }
 

@@ -22,6 +22,7 @@ import (
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/subjects"
+	"intenthint/triage"
 	"intenthint/triage/state"
 )
 
@@ -43,7 +44,7 @@ func groupTurn(run, prompt string) payload.Envelope {
 }
 
 func triageReply(msg *nats.Msg) string {
-	return strings.Join([]string{msg.Header.Get(subjects.HeaderTriageDecision), msg.Header.Get(subjects.HeaderTriageReason), string(msg.Data)}, " ")
+	return strings.Join([]string{msg.Header.Get(triage.HeaderDecision), msg.Header.Get(triage.HeaderReason), string(msg.Data)}, " ")
 }
 
 func withTriage(t *testing.T, triage string, settings map[string]string) (*system, *providertest.Server) {
@@ -61,8 +62,8 @@ func TestTriage(t *testing.T) {
 
 	reply := s.Ask(dispatched("1", "Lunch at noon?"), time.Minute)
 	require.Equal(t, `skip model {"handled":true}`, triageReply(reply))
-	require.Equal(t, "mock/small", reply.Header.Get(subjects.HeaderTriageModel))
-	require.Empty(t, reply.Header.Get(subjects.HeaderTriageScore))
+	require.Equal(t, "mock/small", reply.Header.Get(triage.HeaderModel))
+	require.Empty(t, reply.Header.Get(triage.HeaderScore))
 	require.InDelta(t, 10, model.Requests()[0].Fields["max_tokens"], 0)
 	require.Equal(t, "From: 555\nMessage: Lunch at noon?", model.Requests()[0].User)
 	require.Equal(t, `skip model {"handled":true}`, triageReply(s.Ask(dispatched("1", "Lunch at noon?"), time.Minute)), "a repetition")
@@ -219,7 +220,7 @@ func TestTheTrainedGate(t *testing.T) {
 		"Can somebody explain how the deployment works?", "what does error 502 mean?", "qwrt zzxy plmk vbn",
 	} {
 		reply := s.Ask(dispatched(fmt.Sprint("m", i), text), time.Minute)
-		replies[reply.Header.Get(subjects.HeaderTriageReason)]++
+		replies[reply.Header.Get(triage.HeaderReason)]++
 	}
 	require.Positive(t, replies["local"], "%v", replies)
 	require.Equal(t, 9, replies["local"]+replies["model"])

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"intenthint/knowhub"
 	"intenthint/model"
 	"intenthint/model/provider"
+	"intenthint/part"
 )
 
 func TestARejectedConfigurationLeavesNothingBehind(t *testing.T) {
@@ -44,7 +46,10 @@ func TestANewModelOfKnowHubHasSeries(t *testing.T) {
 	l.serve(hint.New(hint.Options{}))
 	next := *cfg
 	next.Parts = knowhub.Declared.With(cfg.Parts, func(s *knowhub.Settings) { s.Enabled, s.Model = true, "mock/new" })
-	l.serveHub(knowhub.New(knowhub.Options{}))
+	l.follow(&part.Running{Use: func(p part.Program) (func(), error) {
+		_, err := knowhub.Make(p)
+		return func() {}, err
+	}})
 	before, err := testutil.GatherAndCount(m.Registry, "intenthint_model_calls_total")
 	require.NoError(t, err)
 	require.NoError(t, l.useConfig(&next))
@@ -53,44 +58,45 @@ func TestANewModelOfKnowHubHasSeries(t *testing.T) {
 	require.Greater(t, after, before)
 }
 
-func TestClaimsAreOpenedOnceAndHoldNothingUp(t *testing.T) {
+// Parts prepare for a configuration before it is used, which may take them a while, and
+// use it together with everything else.
+func TestPartsPrepareBeforeAConfigurationIsUsed(t *testing.T) {
 	t.Parallel()
 	local, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()}, Objects()...)
 	require.NoError(t, err)
 	asking := *local
 	asking.Classifier.Mode, asking.Classifier.Model = classify.ModeLLM, "none/m"
 	asking.Classifier.Providers = map[string]provider.Config{"none": {BaseURL: "http://127.0.0.1:1", API: provider.APIOpenAI}}
-	for _, row := range []struct {
-		name  string
-		first *config.Config
-		want  int // times at the start
-	}{
-		{"from the start", &asking, 1},
-		{"after a reload", local, 0},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			l := newLive(row.first, NewMetrics("test"), slog.New(slog.DiscardHandler), new(slog.LevelVar))
-			require.NoError(t, l.load())
-			l.train()
-			opened, free := 0, false
-			var before *hint.Settings
-			l.onModel(func() {
-				opened++
-				before = l.settings()
-				if free = l.mu.TryLock(); free {
-					l.mu.Unlock()
-				}
-			})
-			l.serve(hint.New(hint.Options{}))
-			require.Equal(t, row.want, opened)
-			for range 2 {
-				require.NoError(t, l.useConfig(&asking))
-				require.Equal(t, 1, opened)
+	l := newLive(local, NewMetrics("test"), slog.New(slog.DiscardHandler), new(slog.LevelVar))
+	require.NoError(t, l.load())
+	l.train()
+	var prepared, used []string
+	var refused error
+	free := false
+	for _, name := range []string{"one", "other"} {
+		l.follow(&part.Running{Use: func(p part.Program) (func(), error) {
+			require.True(t, p.AsksModels)
+			require.Empty(t, used, "nothing is used before all are prepared")
+			if free = l.mu.TryLock(); free {
+				l.mu.Unlock()
 			}
-			require.True(t, free, "others need not wait while NATS is asked")
-			require.NotSame(t, before, l.settings(), "before the first use")
-		})
+			prepared = append(prepared, name)
+			return func() { used = append(used, name) }, refused
+		}})
 	}
+	l.follow(&part.Running{})
+	l.serve(hint.New(hint.Options{}))
+	before := l.settings()
+	refused = errors.New("no")
+	require.ErrorIs(t, l.useConfig(&asking), refused)
+	require.Empty(t, used)
+	require.Same(t, before, l.settings())
+	refused, prepared = nil, nil
+	require.NoError(t, l.useConfig(&asking))
+	require.Equal(t, []string{"one", "other"}, prepared)
+	require.Equal(t, prepared, used)
+	require.True(t, free, "others need not wait while NATS is asked")
+	require.NotSame(t, before, l.settings())
 }
 
 // TestLimitsOutliveACatalogue has as many calls under way as there may be while the
@@ -105,7 +111,6 @@ func TestLimitsOutliveACatalogue(t *testing.T) {
 	l := newLive(cfg, NewMetrics("test"), slog.New(slog.DiscardHandler), new(slog.LevelVar))
 	require.NoError(t, l.load())
 	l.train()
-	l.onModel(func() {})
 	l.serve(hint.New(hint.Options{}))
 	before := l.settings()
 	release := make(chan struct{})

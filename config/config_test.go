@@ -41,15 +41,6 @@ func setenv(t *testing.T, values map[string]string) {
 // objects are what the parts of the program declare.
 var objects = []part.Object{triage.Declared, knowhub.Declared}
 
-// defaults returns the defaults of all parts.
-func defaults() part.Values {
-	out := part.Values{}
-	for _, o := range objects {
-		out[o.Name()] = o.New()
-	}
-	return out
-}
-
 func triageOf(c *Config) any  { return *triage.Declared.In(c.Parts) }
 func knowHubOf(c *Config) any { return *knowhub.Declared.In(c.Parts) }
 

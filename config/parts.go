@@ -31,6 +31,14 @@ func objectSetting(o part.Object) setting {
 	}
 }
 
+// VariableOf returns the variable of a part's settings, "" for none.
+func VariableOf(o part.Object) string {
+	if o == nil {
+		return ""
+	}
+	return objectSetting(o).env()
+}
+
 // objectValue is the settings of a part.
 type objectValue struct {
 	object   part.Object

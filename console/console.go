@@ -6,9 +6,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
-	"intenthint/knowhub/experience"
+	"intenthint/part"
 )
 
 // Part is one part of the program on the overview.
@@ -27,27 +28,6 @@ type Part struct {
 // Off is the State of a part that is not enabled.
 const Off = "off"
 
-// Experiences is the part of KnowHub that the review page needs (contract §12);
-// [knowhub.Service] implements it.
-type Experiences interface {
-	// List returns at most limit experiences of a status, newest first: those that
-	// come after one, or with its zero value from the newest on.
-	List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error)
-	// Find returns at most limit approved experiences that fit the words, but no more
-	// than [knowhub.MaxShown], best first; of one agent, unless agent is "".
-	Find(ctx context.Context, words, agent string, limit int) ([]experience.Experience, error)
-	// Content returns one experience. The error for an unknown id is
-	// [knowhub.ErrUnknown].
-	Content(ctx context.Context, id string) (experience.Experience, error)
-	// Approve and Reject decide in the name of by. They are idempotent; if a
-	// person already decided differently, they return an error.
-	Approve(ctx context.Context, id, by string) (experience.Experience, error)
-	Reject(ctx context.Context, id, by string) (experience.Experience, error)
-	// Undo makes an experience pending again that a person decided about within
-	// [knowhub.UndoTime].
-	Undo(ctx context.Context, id, by string) (experience.Experience, error)
-}
-
 // Options of a [Console].
 type Options struct {
 	// Configured is HINT_HTTP_ADDR, Listening the address that is served; they
@@ -58,30 +38,31 @@ type Options struct {
 	Token string
 	// Parts returns what the overview shows.
 	Parts func() []Part
+	// Pages are those of the parts of the program, see [Console.Serve].
+	Pages []part.Page
 	Log   *slog.Logger
 }
 
 // Console serves the pages. Its methods may be called concurrently.
 type Console struct {
 	guard
-	parts       func() []Part
-	experiences atomic.Pointer[Experiences]
-	source      atomic.Pointer[Source]
-	listeners   chan struct{}
-	marks       marks
-	opinions    opinions
-	notices     notices
-	counts      counts
-	log         *slog.Logger
-	mux         *http.ServeMux
+	parts     func() []Part
+	pages     []part.Page
+	handlers  sync.Map // of pages: http.Handler by path
+	source    atomic.Pointer[Source]
+	listeners chan struct{}
+	marks     marks
+	notices   notices
+	counts    counts
+	log       *slog.Logger
+	mux       *http.ServeMux
 }
 
-// New returns a console. Until [Console.Review] the review page shows KnowHub
-// as off.
+// New returns a console.
 func New(o Options) (*Console, error) {
 	c := &Console{
-		parts: o.Parts, log: o.Log, mux: http.NewServeMux(),
-		listeners: make(chan struct{}, maxListeners), marks: newMarks(), opinions: newOpinions(), notices: newNotices(),
+		parts: o.Parts, pages: o.Pages, log: o.Log, mux: http.NewServeMux(),
+		listeners: make(chan struct{}, maxListeners), marks: newMarks(), notices: newNotices(),
 	}
 	configured, _, err := net.SplitHostPort(o.Configured)
 	if err != nil {
@@ -101,14 +82,9 @@ func New(o Options) (*Console, error) {
 		"GET " + sessionsPath:                c.listSessions,
 		"GET " + sessionsPath + "/{id}":      c.showSession,
 		"GET " + intentsPath:                 c.listIntents,
-		"GET " + triagePath:                  c.listDecisions,
-		"POST " + triagePath:                 c.judgeMessage,
 		"GET " + lettersPath:                 c.listLetters,
 		"POST " + lettersPath:                c.changeLetters,
 		"GET " + lettersPath + "/{sequence}": c.showLetter,
-		"GET " + reviewPath:                  c.list,
-		"POST " + reviewPath:                 c.decide,
-		"GET " + reviewPath + "/{id}":        c.show,
 		"GET " + signInPath:                  c.signInPage,
 		"POST " + signInPath:                 c.signIn,
 		"POST " + signOutPath:                c.signOut,
@@ -116,24 +92,49 @@ func New(o Options) (*Console, error) {
 	} {
 		c.mux.HandleFunc(pattern, handler)
 	}
+	for _, p := range c.pages {
+		serve := func(w http.ResponseWriter, r *http.Request) { c.servePart(p, w, r) }
+		c.mux.HandleFunc(p.Path, serve)
+		c.mux.HandleFunc(p.Path+"/", serve)
+	}
 	return c, nil
 }
 
-// Review sets the experiences to review. It does nothing on a nil console, which
-// a process without HTTP has.
-func (c *Console) Review(e Experiences) {
+// Serve makes h serve a page of [Options.Pages], by its path, and what is below it. It
+// does nothing on a nil console, which a process without HTTP has.
+func (c *Console) Serve(path string, h http.Handler) {
 	if c != nil {
-		c.experiences.Store(&e)
+		c.handlers.Store(path, h)
+	}
+}
+
+type consoleKey struct{}
+
+// of returns the console that serves a request.
+func of(r *http.Request) *Console { return r.Context().Value(consoleKey{}).(*Console) }
+
+// servePart serves a page of a part, or answers that the part is off.
+func (c *Console) servePart(p part.Page, w http.ResponseWriter, r *http.Request) {
+	if handler, ok := c.handlers.Load(p.Path); ok {
+		handler.(http.Handler).ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), consoleKey{}, c)))
+		return
+	}
+	if c.shown(w) != nil {
+		c.message(w, http.StatusNotFound, p.Name, p.Off)
 	}
 }
 
 // Mount adds the pages to a server. It adds no catch-all pattern, so that other
 // handlers keep working.
 func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
-	for _, pattern := range []string{
+	patterns := []string{
 		"/{$}", livePath, turnsPath, sessionsPath, sessionsPath + "/{id}", intentsPath, lettersPath, lettersPath + "/{sequence}",
-		triagePath, reviewPath, reviewPath + "/{id}", signInPath, signOutPath, staticPath,
-	} {
+		signInPath, signOutPath, staticPath,
+	}
+	for _, p := range c.pages {
+		patterns = append(patterns, p.Path, p.Path+"/")
+	}
+	for _, pattern := range patterns {
 		handle(pattern, c)
 	}
 }

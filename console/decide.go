@@ -75,9 +75,9 @@ func orderOf(form url.Values) (order, error) {
 
 // decide performs the action of a form, and redirects to the page that shows
 // the result.
-func (c *Console) decide(w http.ResponseWriter, r *http.Request) {
-	experiences := c.reviewed(w)
-	if experiences == nil || !c.parseForm(w, r) {
+func (x *experiencesPage) decide(w http.ResponseWriter, r *http.Request) {
+	c, experiences := of(r), x.of
+	if !c.parseForm(w, r) {
 		return
 	}
 	o, err := orderOf(r.PostForm)
@@ -108,7 +108,7 @@ func (c *Console) decide(w http.ResponseWriter, r *http.Request) {
 }
 
 // carryOut performs an action on one experience.
-func (c *Console) carryOut(ctx context.Context, experiences Experiences, a action, id string) (err error) {
+func (c *Console) carryOut(ctx context.Context, experiences Reviewed, a action, id string) (err error) {
 	switch a {
 	case approve:
 		_, err = experiences.Approve(ctx, id, reviewer)
@@ -190,7 +190,7 @@ type problem struct{ Task, Why string }
 
 // notice makes the notice of a page from an address made by [order.next]; nil
 // for none.
-func (c *Console) notice(ctx context.Context, experiences Experiences, v url.Values) *notice {
+func (c *Console) notice(ctx context.Context, experiences Reviewed, v url.Values) *notice {
 	did := action(v.Get("did"))
 	if did != approve && did != reject && did != undo {
 		return nil

@@ -1,6 +1,6 @@
 // Package console serves the pages for people (contract §14): an overview of the
-// parts of a consumer, turns, sessions, intents, decisions of the triage gate, dead
-// letters, and the review of experiences. The pages are HTML from the server with
+// parts of a consumer, turns, sessions, intents, dead
+// letters, and pages of its parts. The pages are HTML from the server with
 // one style sheet and one small script, all in the binary. They work without the
 // script, which adds keys and saves page loads.
 //

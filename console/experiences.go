@@ -164,21 +164,44 @@ type listView struct {
 	At string
 }
 
-// reviewed returns the experiences to review, or answers that KnowHub is off.
-func (c *Console) reviewed(w http.ResponseWriter) Experiences {
-	if e := c.experiences.Load(); e != nil {
-		return *e
-	}
-	c.message(w, http.StatusNotFound, "Experiences",
-		"KnowHub is not running in this process. HINT_KNOWHUB='{\"enabled\": true}' turns it on.")
-	return nil
+// Reviewed is what the review page reads and changes (contract §12);
+// [knowhub.Service] implements it.
+type Reviewed interface {
+	// List returns at most limit experiences of a status, newest first: those that
+	// come after one, or with its zero value from the newest on.
+	List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error)
+	// Find returns at most limit approved experiences that fit the words, but no more
+	// than [knowhub.MaxShown], best first; of one agent, unless agent is "".
+	Find(ctx context.Context, words, agent string, limit int) ([]experience.Experience, error)
+	// Content returns one experience. The error for an unknown id is
+	// [knowhub.ErrUnknown].
+	Content(ctx context.Context, id string) (experience.Experience, error)
+	// Approve and Reject decide in the name of by. They are idempotent; if a
+	// person already decided differently, they return an error.
+	Approve(ctx context.Context, id, by string) (experience.Experience, error)
+	Reject(ctx context.Context, id, by string) (experience.Experience, error)
+	// Undo makes an experience pending again that a person decided about within
+	// [knowhub.UndoTime].
+	Undo(ctx context.Context, id, by string) (experience.Experience, error)
 }
 
-func (c *Console) list(w http.ResponseWriter, r *http.Request) {
-	experiences := c.reviewed(w)
-	if experiences == nil {
-		return
-	}
+// experiencesPage is the review page.
+type experiencesPage struct {
+	*http.ServeMux
+	of Reviewed
+}
+
+// Experiences returns the page on which people review experiences.
+func Experiences(of Reviewed) http.Handler {
+	p := &experiencesPage{http.NewServeMux(), of}
+	p.HandleFunc("GET "+reviewPath, p.list)
+	p.HandleFunc("POST "+reviewPath, p.decide)
+	p.HandleFunc("GET "+reviewPath+"/{id}", p.show)
+	return p
+}
+
+func (x *experiencesPage) list(w http.ResponseWriter, r *http.Request) {
+	c, experiences := of(r), x.of
 	q := queryOf(r.URL.Query())
 	found, err := find(r.Context(), experiences, q, q.Limit+1)
 	if err != nil {
@@ -204,11 +227,8 @@ func (c *Console) list(w http.ResponseWriter, r *http.Request) {
 }
 
 // show shows one experience.
-func (c *Console) show(w http.ResponseWriter, r *http.Request) {
-	experiences := c.reviewed(w)
-	if experiences == nil {
-		return
-	}
+func (x *experiencesPage) show(w http.ResponseWriter, r *http.Request) {
+	c, experiences := of(r), x.of
 	e, err := experiences.Content(r.Context(), r.PathValue("id"))
 	switch {
 	case errors.Is(err, knowhub.ErrUnknown):
@@ -232,7 +252,7 @@ func (c *Console) fail(w http.ResponseWriter, what string, err error) {
 }
 
 // find returns at most limit experiences of a query.
-func find(ctx context.Context, experiences Experiences, q query, limit int) ([]experience.Experience, error) {
+func find(ctx context.Context, experiences Reviewed, q query, limit int) ([]experience.Experience, error) {
 	if q.Words != "" && q.Session == "" && q.Status == experience.Approved {
 		return experiences.Find(ctx, q.Words, q.Agent, limit)
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/console"
+	"intenthint/console/consoletest"
 	"intenthint/knowhub"
 	"intenthint/knowhub/experience"
 )
 
-var _ console.Experiences = (*knowhub.Service)(nil)
+var _ console.Reviewed = (*knowhub.Service)(nil)
 
 func plain(task string) experience.Experience {
 	return experience.Experience{Task: task, Resource: "tool", Result: "worked", Confidence: 0.9, AgentID: "main", CreatedAt: time.Now()}
@@ -210,15 +211,16 @@ func TestTheSourceSession(t *testing.T) {
 
 func TestWithoutKnowHubThePageSaysSo(t *testing.T) {
 	s := newSite(t, nil)
-	c, err := console.New(console.Options{Configured: "127.0.0.1:8377", Listening: "127.0.0.1:8377"})
+	c, err := console.New(console.Options{Configured: "127.0.0.1:8377", Listening: "127.0.0.1:8377", Pages: consoletest.Pages})
 	require.NoError(t, err)
+	c.Show(s.System.Source())
 	s.mux = http.NewServeMux()
 	s.mux.Handle("/", c)
 	r := s.get("/experiences")
 	require.Equal(t, http.StatusNotFound, r.StatusCode)
 	require.Contains(t, body(t, r), "HINT_KNOWHUB")
 	require.Equal(t, http.StatusNotFound, s.post("/experiences", url.Values{"approve": {strings.Repeat("0", 32)}}).StatusCode)
-	(*console.Console)(nil).Review(s.Memory)
+	(*console.Console)(nil).Serve("/experiences", console.Experiences(s.Memory))
 }
 
 func TestAFaultIsToldWithoutItsText(t *testing.T) {

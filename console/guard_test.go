@@ -45,7 +45,7 @@ type site struct {
 func newSite(t *testing.T, change func(*console.Options)) *site {
 	t.Helper()
 	o := console.Options{
-		Configured: "127.0.0.1:8377", Listening: "127.0.0.1:8377", Log: slog.New(slog.DiscardHandler),
+		Configured: "127.0.0.1:8377", Listening: "127.0.0.1:8377", Pages: consoletest.Pages, Log: slog.New(slog.DiscardHandler),
 		Parts: func() []console.Part { return []console.Part{{Name: "Hints", State: "on", OK: true}} },
 	}
 	if change != nil {
@@ -55,8 +55,8 @@ func newSite(t *testing.T, change func(*console.Options)) *site {
 	require.NoError(t, err)
 	s := &site{t: t, mux: http.NewServeMux(), cookies: map[string]string{}, Console: c, Memory: new(consoletest.Memory), System: consoletest.NewSystem(t)}
 	s.System.Keep(consoletest.Begin("s", "r", "a message", time.Now(), consoletest.Result("CHAT", 0.9)))
-	c.Review(s.Memory)
-	c.Show(s.System.Source())
+	c.Serve("/experiences", console.Experiences(s.Memory))
+	s.System.Show(c)
 	c.Mount(func(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) })
 	return s
 }

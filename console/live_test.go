@@ -28,12 +28,12 @@ func serve(t *testing.T) (system *consoletest.System, base string, stop func() e
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c, err := console.New(console.Options{
-		Configured: "127.0.0.1:0", Listening: listener.Addr().String(), Log: slog.New(slog.DiscardHandler),
+		Configured: "127.0.0.1:0", Listening: listener.Addr().String(), Pages: consoletest.Pages, Log: slog.New(slog.DiscardHandler),
 		Parts: func() []console.Part { return nil },
 	})
 	require.NoError(t, err)
 	system = consoletest.NewSystem(t)
-	c.Show(system.Source())
+	system.Show(c)
 	server := &http.Server{Handler: c, ReadTimeout: readLimit, WriteTimeout: readLimit, ReadHeaderTimeout: readLimit}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })

@@ -34,24 +34,22 @@ type page struct {
 	Alone bool
 	// SignOut shows the button that ends a sign-in.
 	SignOut bool
-	View    any
-	Notice  *notice
+	// Pages are the links of the navigation.
+	Pages  []link
+	View   any
+	Notice *notice
 }
 
 // link is a page in the navigation.
 type link struct{ Path, Name string }
 
-// Pages returns the links of the navigation.
-func (page) Pages() []link {
-	return []link{
-		{"/", "Overview"},
-		{turnsPath, "Turns"},
-		{sessionsPath, "Sessions"},
-		{intentsPath, "Intents"},
-		{triagePath, "Triage"},
-		{reviewPath, "Experiences"},
-		{lettersPath, "Dead letters"},
+// links returns the links of the navigation.
+func (c *Console) links() []link {
+	out := []link{{"/", "Overview"}, {turnsPath, "Turns"}, {sessionsPath, "Sessions"}, {intentsPath, "Intents"}}
+	for _, p := range c.pages {
+		out = append(out, link{p.Path, p.Name})
 	}
+	return append(out, link{lettersPath, "Dead letters"})
 }
 
 var funcs = template.FuncMap{
@@ -74,10 +72,12 @@ var funcs = template.FuncMap{
 var pages = func() map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html", "templates/row.html", "templates/keys.html"))
 	out := make(map[string]*template.Template)
-	for _, name := range []string{
-		"overview.html", "turns.html", "sessions.html", "session.html", "deadletters.html", "deadletter.html", "confirm.html", "intents.html",
-		"triage.html", "experiences.html", "experience.html", "signin.html", "message.html",
-	} {
+	files, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		panic(err) // a wrong pattern
+	}
+	for _, file := range files {
+		name := path.Base(file)
 		out[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name))
 	}
 	return out
@@ -106,7 +106,7 @@ func (c *Console) message(w http.ResponseWriter, status int, title, text string)
 
 // page makes a page for someone who is signed in or does not need to be.
 func (c *Console) page(title, here string, view any) page {
-	return page{Title: title, Here: here, SignOut: c.token != nil, View: view}
+	return page{Title: title, Here: here, Pages: c.links(), SignOut: c.token != nil, View: view}
 }
 
 // parseForm parses the form of a request, and answers one that cannot be parsed.

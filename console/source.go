@@ -12,8 +12,7 @@ import (
 	"intenthint/store"
 )
 
-// Source is what the pages of turns, sessions, intents, the triage gate and dead
-// letters read and change. Its functions may be called concurrently.
+// Source is what the pages of turns, sessions, intents and dead letters read and change. Its functions may be called concurrently.
 type Source struct {
 	Sessions store.Reader
 	// Follow calls yield with the turns that begin, of all consumers, until ctx or
@@ -28,8 +27,6 @@ type Source struct {
 	Mark func(ctx context.Context, session store.Summary, said payload.Feedback) error
 	// DeadLetters opens the dead letters.
 	DeadLetters func(ctx context.Context) (*events.DeadLetters, error)
-	// Triage is what the page of the triage gate shows; nil if the gate is off.
-	Triage *Triage
 	// Catalog returns the intents in force.
 	Catalog func() *intents.Catalog
 	// MinConfidence returns HINT_MIN_CONFIDENCE.

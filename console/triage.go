@@ -22,17 +22,29 @@ const triagePath = "/triage"
 // shownDecisions is how many decisions a page lists.
 const shownDecisions = 100
 
-// Triage is what the page of the triage gate reads and changes (contract §11).
-type Triage struct {
-	// Shared is the state that the gates of all consumers share; [state.Store]
-	// implements it.
-	Shared interface {
-		Decisions(ctx context.Context, since time.Time, yield func(state.Decision) error) error
-		Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
-		Marks(ctx context.Context) ([]state.Mark, error)
-	}
-	// Mark publishes a person's mark on a message, and returns once it is stored.
-	Mark func(ctx context.Context, said payload.Feedback) error
+// Decided are the decisions of the gates of all consumers (contract §11); [state.Store]
+// implements it.
+type Decided interface {
+	Decisions(ctx context.Context, since time.Time, yield func(state.Decision) error) error
+	Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
+	Marks(ctx context.Context) ([]state.Mark, error)
+}
+
+// triagePage is the page of the triage gate.
+type triagePage struct {
+	*http.ServeMux
+	shared   Decided
+	mark     func(ctx context.Context, said payload.Feedback) error
+	opinions opinions
+}
+
+// Triage returns the page of the triage gate. mark publishes a person's mark on a
+// message, and returns once it is stored.
+func Triage(shared Decided, mark func(ctx context.Context, said payload.Feedback) error) http.Handler {
+	t := &triagePage{http.NewServeMux(), shared, mark, newOpinions()}
+	t.HandleFunc("GET "+triagePath, t.list)
+	t.HandleFunc("POST "+triagePath, t.judge)
+	return t
 }
 
 // opinions are the marks of the last minute, by row id: normally the shared
@@ -198,28 +210,12 @@ type triageView struct {
 	At    string
 }
 
-// gate returns the data source of the triage page, or answers that the gate is
-// off.
-func (c *Console) gate(w http.ResponseWriter) *Triage {
-	source := c.shown(w)
-	if source == nil {
-		return nil
-	}
-	if source.Triage == nil {
-		c.message(w, http.StatusNotFound, "Triage", "The triage gate is not running in this process. HINT_TRIAGE='{\"enabled\": true}' turns it on.")
-	}
-	return source.Triage
-}
-
-func (c *Console) listDecisions(w http.ResponseWriter, r *http.Request) {
-	gate := c.gate(w)
-	if gate == nil {
-		return
-	}
+func (t *triagePage) list(w http.ResponseWriter, r *http.Request) {
+	c := of(r)
 	view := triageView{
 		Query: triageQueryOf(r.URL.Query()), Decisions: decisions, Judged: judged, Periods: periods, At: r.URL.Query().Get("at"),
 	}
-	if err := c.readDecisions(r.Context(), gate, &view); err != nil {
+	if err := t.read(r.Context(), &view); err != nil {
 		c.fail(w, "decisions not listed", err)
 		return
 	}
@@ -231,10 +227,10 @@ func (c *Console) listDecisions(w http.ResponseWriter, r *http.Request) {
 	c.render(w, http.StatusOK, "triage.html", p)
 }
 
-// readDecisions counts the decisions of a period, and finds the newest ones that a
+// read counts the decisions of a period, and finds the newest ones that a
 // query lists.
-func (c *Console) readDecisions(ctx context.Context, gate *Triage, view *triageView) error {
-	marks, err := gate.Shared.Marks(ctx)
+func (t *triagePage) read(ctx context.Context, view *triageView) error {
+	marks, err := t.shared.Marks(ctx)
 	if err != nil {
 		return err
 	}
@@ -245,8 +241,8 @@ func (c *Console) readDecisions(ctx context.Context, gate *Triage, view *triageV
 	}
 	groups := map[string]*groupRow{}
 	var found []decided
-	err = gate.Shared.Decisions(ctx, since, func(d state.Decision) error {
-		one := decided{d, c.opinions.amend(d, verdicts[state.Message{Group: d.Group, ID: d.MessageID}])}
+	err = t.shared.Decisions(ctx, since, func(d state.Decision) error {
+		one := decided{d, t.opinions.amend(d, verdicts[state.Message{Group: d.Group, ID: d.MessageID}])}
 		if groups[d.Group] == nil {
 			groups[d.Group] = &groupRow{state.Tally{Group: d.Group}}
 		}
@@ -287,11 +283,11 @@ func newest(found []decided) []decided {
 	return found[:min(len(found), shownDecisions+1)]
 }
 
-// judgeMessage publishes the verdict of a form on a decision, and redirects
+// judge publishes the verdict of a form on a decision, and redirects
 // back.
-func (c *Console) judgeMessage(w http.ResponseWriter, r *http.Request) {
-	gate := c.gate(w)
-	if gate == nil || !c.parseForm(w, r) {
+func (t *triagePage) judge(w http.ResponseWriter, r *http.Request) {
+	c := of(r)
+	if !c.parseForm(w, r) {
 		return
 	}
 	j := judgement{back: localPath(r.PostForm.Get("back")), next: r.PostForm.Get("next")}
@@ -301,7 +297,7 @@ func (c *Console) judgeMessage(w http.ResponseWriter, r *http.Request) {
 		c.message(w, http.StatusBadRequest, "Not understood", "The form has no verdict on a message.")
 		return
 	}
-	d, ok, err := gate.Shared.Decision(r.Context(), group, id)
+	d, ok, err := t.shared.Decision(r.Context(), group, id)
 	switch {
 	case err != nil:
 		c.fail(w, "decision not read", err)
@@ -315,13 +311,13 @@ func (c *Console) judgeMessage(w http.ResponseWriter, r *http.Request) {
 	if wrong {
 		right = other(d.Verdict)
 	}
-	if err := gate.Mark(r.Context(), payload.Feedback{Group: group, MessageID: id, Verdict: right, By: reviewer}); err != nil {
+	if err := t.mark(r.Context(), payload.Feedback{Group: group, MessageID: id, Verdict: right, By: reviewer}); err != nil {
 		c.log.Error("message not marked", "group", group, "message", id, "error", err)
 		c.message(w, http.StatusBadGateway, "Not marked", "The stream did not take the mark: "+err.Error())
 		return
 	}
 	c.log.Info("message marked", "verdict", right, "group", group, "message", id, "client", client(r.RemoteAddr))
-	c.opinions.add(d, right)
+	t.opinions.add(d, right)
 	did := c.notices.add(notice{Text: fmt.Sprintf("Marked: %s was %s.", decided{Decision: d}.Told(), decided{d, right}.Opinion()), Task: line(d.Text)})
 	http.Redirect(w, r, j.goBack(did), http.StatusSeeOther) //nolint:gosec // of localPath
 }

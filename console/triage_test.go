@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/console"
 	"intenthint/console/consoletest"
 	"intenthint/triage/state"
 )
@@ -154,8 +155,11 @@ func TestMessagesThatCannotBeMarked(t *testing.T) {
 
 func TestTheGateIsOff(t *testing.T) {
 	s := newSite(t, nil)
-	s.System.Gate = nil
-	s.Console.Show(s.System.Source())
+	c, err := console.New(console.Options{Configured: "127.0.0.1:8377", Listening: "127.0.0.1:8377", Pages: consoletest.Pages})
+	require.NoError(t, err)
+	s.mux = http.NewServeMux()
+	s.mux.Handle("/", c)
+	c.Show(s.System.Source())
 	for _, r := range []*http.Response{s.get("/triage"), s.post("/triage", url.Values{"group": {roof}, "message": {"1"}, "right": {"1"}})} {
 		require.Equal(t, http.StatusNotFound, r.StatusCode)
 		require.Contains(t, body(t, r), "HINT_TRIAGE")

@@ -290,7 +290,7 @@ func TestAnAddressTellsOfNothingThatDidNotHappen(t *testing.T) {
 
 func TestPagesOfASystemThatStarts(t *testing.T) {
 	s := newSite(t, nil)
-	c, err := console.New(console.Options{Configured: "127.0.0.1:8377", Listening: "127.0.0.1:8377", Parts: func() []console.Part { return nil }})
+	c, err := console.New(console.Options{Configured: "127.0.0.1:8377", Listening: "127.0.0.1:8377", Pages: consoletest.Pages, Parts: func() []console.Part { return nil }})
 	require.NoError(t, err)
 	s.mux = http.NewServeMux()
 	c.Mount(func(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) })

@@ -3,22 +3,9 @@ package handlers
 import (
 	"strings"
 
-	"intenthint/hint"
-	"intenthint/internal/hook"
 	"intenthint/payload"
 	"intenthint/store"
-	"intenthint/subjects"
 )
-
-// BeforePromptBuild lists the handlers that add text in front of the agent's
-// prompt: the hint, and those of other parts of the program.
-func BeforePromptBuild(h *hint.Hinter, more ...hook.Handler) hook.Hook {
-	return hook.Hook{
-		Name:     subjects.HookBeforePromptBuild,
-		Handlers: append([]hook.Handler{h.Handler()}, more...),
-		Unasked:  h.Unasked,
-	}
-}
 
 // unansweredTurn begins the turn of a request that got no answer, which the
 // gateway publishes as an event (contract §8). It has no classification.

@@ -2,34 +2,72 @@ package knowhub
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/events"
+	"intenthint/internal/hook"
+	"intenthint/internal/httpserver"
 	"intenthint/knowhub/bucket"
+	"intenthint/knowhub/extract"
+	"intenthint/knowhub/safety"
 	"intenthint/model"
 	"intenthint/part"
+	"intenthint/payload"
+	"intenthint/subjects"
 )
+
+// name is that of the part, and of its sink in metrics and logs.
+const name = "knowhub"
+
+// experiencesFile is the table of experiences in the data directory.
+const experiencesFile = "knowhub.db"
 
 // extractions is how many extractions a process asks models for at once. They
 // take long, and most are not waited for.
 const extractions = 4
 
+// Part returns KnowHub as a part of the program. page makes the page on which people
+// review experiences.
+func Part(page func(*Service) http.Handler) part.Part {
+	var metrics *Metrics
+	return part.Part{
+		Name: name, Title: "KnowHub", Settings: Declared, Needs: needs,
+		Pages: []part.Page{{
+			Path: "/experiences", Name: "Experiences",
+			Off: "KnowHub is not running in this process. HINT_KNOWHUB='{\"enabled\": true}' turns it on.",
+		}},
+		Metrics: func(r prometheus.Registerer) { metrics = NewMetrics(r) },
+		Open: func(ctx context.Context, env part.Env) (*part.Running, error) {
+			return open(ctx, env, metrics, page)
+		},
+		Trials: trials,
+	}
+}
+
 // Make returns the settings of a program.
 func Make(p part.Program) (*Settings, error) {
 	s := *Declared.In(p.Values)
+	s.Model = cmp.Or(s.Model, p.Model)
 	s.Limit, s.RepeatAfter, s.Serves, s.Admits = model.NewLimit(extractions), p.RepeatAfter, p.Serves, p.Admits
 	var err error
-	if ref := cmp.Or(s.Model, p.Model); ref != "" {
-		s.Chain, err = p.Chain(ref)
+	if s.Model != "" {
+		s.Chain, err = p.Chain(s.Model)
 	}
 	return &s, err
 }
 
-// Needs returns the buckets of KnowHub and, with the hook whose events experiences are
-// extracted from, the durable of these events. trigger is "" if none are.
-func Needs(l bus.Layout, trigger string) part.Needs {
+func needs(l bus.Layout, p part.Program) part.Needs {
 	n := part.Needs{Buckets: []bus.Bucket{{Config: bucket.ExperiencesIn(l), Kept: true}, {Config: bucket.TurnsIn(l)}}}
-	if trigger != "" {
-		n.Durables = []bus.Durable{Durable(l, trigger)}
+	if s := Declared.In(p.Values); s.Extract {
+		n.Durables = []bus.Durable{Durable(l, s.Trigger)}
 	}
 	return n
 }
@@ -42,4 +80,132 @@ func Durable(l bus.Layout, hook string) bus.Durable {
 		Hooks:       []string{hook},
 		Description: "Messages of ended runs, from which intenthint extracts experiences",
 	}
+}
+
+// open makes the service, and begins to follow the bucket. It does not delay requests:
+// a verb that is not ready yet fails.
+func open(ctx context.Context, env part.Env, metrics *Metrics, page func(*Service) http.Handler) (*part.Running, error) {
+	// The index and the extraction use the connection of events, so that a long
+	// catch-up does not delay requests.
+	path, log := filepath.Join(env.DataDir, experiencesFile), env.Log
+	kept, turns := bucket.ExperiencesOf(env.Layout, env.Requests.JS), bucket.TurnsOf(env.Layout, env.Requests.JS)
+	follower := NewCopy(CopyOptions{
+		Bucket: bucket.ExperiencesOf(env.Layout, env.Events.JS), Path: path, Metrics: metrics, Log: log,
+	})
+	service := New(Options{Experiences: kept, Copy: follower, Marks: safety.Marks, Metrics: metrics, Log: log})
+	use := func(p part.Program) (swap func(), err error) {
+		s, err := Make(p)
+		return func() { service.Use(s) }, err
+	}
+	swap, err := use(env.Program)
+	if err != nil {
+		return nil, err
+	}
+	swap()
+	for _, open := range []func(context.Context) error{kept.Open, turns.Open} {
+		if err := env.Retry(ctx, open); err != nil {
+			log.Warn("bucket unavailable, will retry", "error", err)
+		}
+	}
+	recall := &Recall{Service: service, Turns: turns, Resets: env.LastReset}
+	reminder := &Reminder{Turns: turns, Resets: env.LastReset, Settings: service.Settings, Metrics: metrics}
+	running := &part.Running{
+		Use: use, Endpoints: service.Endpoints(env.Layout.Prefix), Longest: ExtractTime,
+		Hooks: []part.Hook{{Hook: recall.Hook()}, {Hook: hook.Hook{
+			Name: subjects.HookBeforePromptBuild, Handlers: []hook.Handler{recall.Handler(), reminder.Handler()},
+		}}},
+		Checks: []part.Step{{Name: "knowhub index", Do: follower.Check}},
+		Stop:   []part.Step{{Name: "knowhub index", Do: follow(ctx, follower)}},
+		Listen: func(ctx context.Context) (func(context.Context) error, error) { return listen(ctx, service, log) },
+		Detail: func() string { return "experiences to review" },
+	}
+	if page != nil {
+		running.Pages = map[string]http.Handler{"/experiences": page(service)}
+	}
+	if s := service.Settings(); s.Extract {
+		running.Sinks = []part.Sink{take(env, s.Trigger, &Sink{Service: service, Extracted: bucket.TurnsOf(env.Layout, env.Events.JS)})}
+	}
+	return running, nil
+}
+
+// follow keeps the copy up to date until the returned function is called: accepted
+// requests are answered until then, beyond the end of background work.
+func follow(ctx context.Context, c *Copy) (stop func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.Run(ctx)
+	}()
+	return func(ctx context.Context) error {
+		cancel()
+		select {
+		case <-ended:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("background work still running: %w", ctx.Err())
+		}
+	}
+}
+
+// take extracts experiences from the events of a hook.
+func take(env part.Env, trigger string, s *Sink) part.Sink {
+	return part.Take(events.SinkOptions[Fact]{
+		Name: name, Durable: Durable(env.Layout, trigger).Name,
+		Handler: events.Handler[Fact]{
+			Decode: func(_, msgID string, data []byte) (events.Event[Fact], error) {
+				session, hook, fact, err := DecodeFact(trigger, msgID, data)
+				return events.Event[Fact]{Session: session, Hook: hook, Fact: fact}, err
+			},
+			Apply: s.Apply,
+			Check: s.Check,
+		},
+		// One at a time: nothing waits for them, and hints take precedence at the
+		// models.
+		Appliers: 1, Pause: extractPause,
+	})
+}
+
+// extractPause returns the backoff before extraction from an event is retried
+// when no model answered, given its tries so far: 5 s, 40 s, 5 min and 43 min;
+// then the event becomes a dead letter. A single failed call is retried
+// soon, and most provider outages last less than an hour.
+func extractPause(tries uint64) time.Duration {
+	return 5 * time.Second << (3 * (min(max(tries, 1), 4) - 1))
+}
+
+// listen serves the HTTP API.
+func listen(ctx context.Context, service *Service, log *slog.Logger) (stop func(context.Context) error, err error) {
+	s := service.Settings()
+	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: s.Listen, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("HINT_KNOWHUB: %w", err)
+	}
+	server.Handle("/", NewAPI(APIOptions{Service: service, Listen: s.Listen, Token: s.Token, Log: log}))
+	server.Serve()
+	log.Info("serving the API of experiences", "address", server.Addr())
+	return server.Shutdown, nil
+}
+
+// trials asks the model of extraction for the experiences in a short conversation.
+func trials(p part.Program) []part.Trial {
+	own := Declared.In(p.Values)
+	if own.Model == "" {
+		return nil
+	}
+	return []part.Trial{{
+		Setting: "model of HINT_KNOWHUB", Ref: own.Model,
+		Ask: func(ctx context.Context, chain *model.Chain) (string, error) {
+			request, _ := extract.Question([]payload.Message{
+				{Role: payload.RoleUser, Content: payload.ContentOf("The build of the shop fails since the upgrade.")},
+				{Role: payload.RoleAssistant, Content: payload.ContentOf("The module cache was damaged. After `go clean -modcache` the build passes.")},
+			}, extract.Options{})
+			answer, err := model.Ask(ctx, chain, model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse})
+			n := fmt.Sprintf("%d experiences", len(answer.Value))
+			if len(answer.Value) == 1 {
+				n = "1 experience"
+			}
+			return n, err
+		},
+	}}
 }

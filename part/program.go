@@ -12,6 +12,8 @@ type Program struct {
 	Model       string // HINT_MODEL, as provider/model; "" for none
 	MaxInflight int    // HINT_MAX_INFLIGHT
 	Redact      bool   // HINT_REDACT=strict
+	Learn       bool   // HINT_LEARN=auto
+	AsksModels  bool   // hints may be made with a model
 	// RepeatAfter is how many turns later the same text may be put in front of a
 	// session's prompt again; 0 means never, [RepeatAlways] means no such rule.
 	RepeatAfter int

@@ -8,11 +8,11 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// SkippedTag is the tag around the messages that the triage gate skipped, in
+// SkippedTag is the tag around the messages of a group that were not answered, in
 // front of the prompt of the next turn (contract §11).
 const SkippedTag = "skipped-messages"
 
-// BeforeDispatch is what the triage gate reads of a before_dispatch request.
+// BeforeDispatch is what is read of a before_dispatch request.
 // Absent fields are "". Fields missing in the event are taken from the context.
 type BeforeDispatch struct {
 	MessageID string

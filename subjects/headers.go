@@ -19,13 +19,6 @@ const (
 	HeaderElapsedMs  = "Hint-Elapsed-Ms"
 	HeaderSkip       = "Hint-Skip"
 
-	// Diagnostics on every reply to before_dispatch (contract §11).
-	HeaderTriageDecision  = "Triage-Decision"
-	HeaderTriageReason    = "Triage-Reason"
-	HeaderTriageScore     = "Triage-Score"
-	HeaderTriageModel     = "Triage-Model"
-	HeaderTriageElapsedMs = "Triage-Elapsed-Ms"
-
 	// Errors, in the spelling of the NATS service framework.
 	HeaderError     = "Nats-Service-Error"
 	HeaderErrorCode = "Nats-Service-Error-Code"

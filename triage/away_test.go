@@ -33,7 +33,7 @@ func TestNothingIsJudgedWithoutTheMessagesBefore(t *testing.T) {
 	}{
 		{"the model sees history", "lunch at noon", func(s *Settings) { s.History = 5 }, "respond error", true},
 		{"quiet groups", "lunch at noon", func(s *Settings) { s.Quiet.Messages = 3 }, "respond error", true},
-		{"the trained gate", "lunch at noon", func(s *Settings) { s.Local = local{sure: true} }, "respond error", true},
+		{"the trained gate", "lunch at noon", func(s *Settings) { s.Local = sureGate{sure: true} }, "respond error", true},
 		{"what the text alone decides", "hi claw", func(s *Settings) { s.History = 5 }, "respond bot_name", true},
 		{"nothing asks for it", "lunch at noon", func(*Settings) {}, "skip model", false},
 	} {

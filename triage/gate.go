@@ -18,7 +18,6 @@ import (
 	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/redact"
-	"intenthint/subjects"
 	"intenthint/triage/state"
 )
 
@@ -155,18 +154,27 @@ func (g *Gate) failed(took time.Duration) hook.Result {
 	return result(o, took)
 }
 
+// Diagnostics on every reply to before_dispatch (contract §11).
+const (
+	HeaderDecision  = "Triage-Decision"
+	HeaderReason    = "Triage-Reason"
+	HeaderScore     = "Triage-Score"
+	HeaderModel     = "Triage-Model"
+	HeaderElapsedMs = "Triage-Elapsed-Ms"
+)
+
 // result returns the reply (contract §11).
 func result(o outcome, took time.Duration) hook.Result {
 	header := map[string][]string{
-		subjects.HeaderTriageDecision:  {o.Verdict},
-		subjects.HeaderTriageReason:    {o.Reason},
-		subjects.HeaderTriageElapsedMs: {strconv.FormatFloat(milliseconds(took), 'f', 3, 64)},
+		HeaderDecision:  {o.Verdict},
+		HeaderReason:    {o.Reason},
+		HeaderElapsedMs: {strconv.FormatFloat(milliseconds(took), 'f', 3, 64)},
 	}
 	if o.Score > 0 {
-		header[subjects.HeaderTriageScore] = []string{strconv.Itoa(o.Score)}
+		header[HeaderScore] = []string{strconv.Itoa(o.Score)}
 	}
 	if o.Model != "" {
-		header[subjects.HeaderTriageModel] = []string{o.Model}
+		header[HeaderModel] = []string{o.Model}
 	}
 	if o.skips() {
 		return hook.Result{Decision: hook.Handled{}, Header: header}

@@ -111,10 +111,10 @@ func decide(t *testing.T, g *Gate, req *hook.Request) (reply string, header map[
 	defer cancel()
 	res, err := g.Handler().Handle(ctx, req)
 	require.NoError(t, err)
-	decision := res.Header[subjects.HeaderTriageDecision][0]
+	decision := res.Header[HeaderDecision][0]
 	require.Equal(t, decision == state.Skip, res.Decision == hook.Decision(hook.Handled{}))
-	require.NotEmpty(t, res.Header[subjects.HeaderTriageElapsedMs][0])
-	return decision + " " + res.Header[subjects.HeaderTriageReason][0], res.Header
+	require.NotEmpty(t, res.Header[HeaderElapsedMs][0])
+	return decision + " " + res.Header[HeaderReason][0], res.Header
 }
 
 func ask(t *testing.T, g *Gate, e map[string]any) string {
@@ -143,8 +143,8 @@ func TestDecisions(t *testing.T) {
 		{"a keyword", "", func(s *Settings) { s.Keywords = []string{"noon"} }, event("", "lunch at Noon"), "respond keyword", 0},
 		{"quiet", "", func(s *Settings) { s.Quiet.Messages = 1 }, event("", "lunch at noon", "sessionKey", "agent:main:group:q"), "respond quiet", 0},
 		{"direct", "", nil, event("", "lunch at noon", "isGroup", false), "respond direct", 0},
-		{"the trained gate is sure", "", func(s *Settings) { s.Local = local{sure: true} }, event("", "lunch at noon"), "skip local", 0},
-		{"the trained gate is not sure", "RESPOND", func(s *Settings) { s.Local = local{} }, event("", "lunch at noon"), "respond model", 1},
+		{"the trained gate is sure", "", func(s *Settings) { s.Local = sureGate{sure: true} }, event("", "lunch at noon"), "skip local", 0},
+		{"the trained gate is not sure", "RESPOND", func(s *Settings) { s.Local = sureGate{} }, event("", "lunch at noon"), "respond model", 1},
 		{"no model", "", func(s *Settings) { s.Chain = nil }, event("", "lunch at noon"), "respond model", 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -158,23 +158,23 @@ func TestDecisions(t *testing.T) {
 			require.Equal(t, row.want, reply)
 			require.Len(t, m.requests(), row.asked)
 			if row.asked > 0 {
-				require.Equal(t, []string{"mock/small"}, header[subjects.HeaderTriageModel])
+				require.Equal(t, []string{"mock/small"}, header[HeaderModel])
 			} else {
-				require.NotContains(t, header, subjects.HeaderTriageModel)
+				require.NotContains(t, header, HeaderModel)
 			}
 			if set.Scores {
-				require.Equal(t, []string{row.answer}, header[subjects.HeaderTriageScore])
+				require.Equal(t, []string{row.answer}, header[HeaderScore])
 			} else {
-				require.NotContains(t, header, subjects.HeaderTriageScore)
+				require.NotContains(t, header, HeaderScore)
 			}
 		})
 	}
 }
 
-// local is a trained gate that skips everything.
-type local struct{ sure bool }
+// sureGate is a trained gate that skips everything.
+type sureGate struct{ sure bool }
 
-func (l local) Judge(in LocalInput) (respond, sure bool) {
+func (l sureGate) Judge(in LocalInput) (respond, sure bool) {
 	if in.Text == "" || in.Sender == "" || in.BotName == "" || in.Group == "" {
 		panic("a field is missing")
 	}
@@ -211,7 +211,7 @@ func TestWhatFailsResponds(t *testing.T) {
 			req.Deadline = req.Received.Add(row.within)
 			reply, header := decide(t, g, req)
 			require.Equal(t, "respond error", reply)
-			require.NotContains(t, header, subjects.HeaderTriageScore)
+			require.NotContains(t, header, HeaderScore)
 			if row.within == budget {
 				// It was let through: a repetition is, too, whatever the model says now.
 				require.Equal(t, "respond error", ask(t, process(t, ns, settings(says("SKIP"))), event(fmt.Sprint("m", i), "lunch at noon")))
@@ -267,11 +267,11 @@ func TestAWrongRequestIsRefused(t *testing.T) {
 	g.Use(settings(says("")))
 	res, err := g.Handler().Handle(t.Context(), requestOf(map[string]any{"content": 5}))
 	require.ErrorIs(t, err, payload.ErrInvalid)
-	require.Equal(t, []string{"error"}, res.Header[subjects.HeaderTriageReason])
+	require.Equal(t, []string{"error"}, res.Header[HeaderReason])
 	header := g.Unasked(hook.ErrOverloaded, 0)
-	require.Equal(t, []string{"respond"}, header[subjects.HeaderTriageDecision])
-	require.Equal(t, []string{"error"}, header[subjects.HeaderTriageReason])
-	require.Equal(t, []string{"error"}, g.Handler().Omitted(requestOf(nil), hook.ErrOverrun).Header[subjects.HeaderTriageReason])
+	require.Equal(t, []string{"respond"}, header[HeaderDecision])
+	require.Equal(t, []string{"error"}, header[HeaderReason])
+	require.Equal(t, []string{"error"}, g.Handler().Omitted(requestOf(nil), hook.ErrOverrun).Header[HeaderReason])
 }
 
 // What a model took counts whatever became of its answer.
@@ -625,7 +625,7 @@ func TestALateDecisionIsNotASkip(t *testing.T) {
 		Log: slog.New(slog.DiscardHandler),
 	})
 	replies := replyOf(t, runner, event("m1", "lunch at noon"))
-	require.Equal(t, []string{"error"}, (<-replies).Header[subjects.HeaderTriageReason])
+	require.Equal(t, []string{"error"}, (<-replies).Header[HeaderReason])
 	close(release)
 	require.Eventually(t, func() bool {
 		d, ok, err := g.State.Decision(t.Context(), groupKey, "m1")

@@ -28,6 +28,7 @@ import (
 	"intenthint/internal/events"
 	"intenthint/internal/telemetry"
 	"intenthint/model/provider/providertest"
+	"intenthint/part"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -65,8 +66,9 @@ func (l *Buffer) String() string {
 }
 
 // Settings returns the variables of a small system on ports of its own. The
-// variables in more are added or override others.
-func Settings(t testing.TB, more map[string]string) map[string]string {
+// variables in more are added or override others. parts are those in addition to the
+// program's own, here and below.
+func Settings(t testing.TB, more map[string]string, parts ...part.Part) map[string]string {
 	t.Helper()
 	all := map[string]string{
 		"HINT_DATA_DIR":        t.TempDir(),
@@ -79,16 +81,16 @@ func Settings(t testing.TB, more map[string]string) map[string]string {
 	}
 	maps.Copy(all, more)
 	for name := range all {
-		require.True(t, slices.ContainsFunc(config.Variables(app.Objects()...), func(v config.Variable) bool { return v.Name == name }), name)
+		require.True(t, slices.ContainsFunc(config.Variables(app.Objects(parts...)...), func(v config.Variable) bool { return v.Name == name }), name)
 	}
 	return all
 }
 
 // Settle returns the configuration for settings. The environment is neither
 // read nor changed.
-func Settle(t testing.TB, settings map[string]string) *config.Config {
+func Settle(t testing.TB, settings map[string]string, parts ...part.Part) *config.Config {
 	t.Helper()
-	cfg, _, err := config.LoadFrom(Settings(t, settings), app.Objects()...)
+	cfg, _, err := config.LoadFrom(Settings(t, settings, parts...), app.Objects(parts...)...)
 	require.NoError(t, err)
 	return cfg
 }
@@ -100,9 +102,9 @@ func Start(t *testing.T, settings map[string]string) *System {
 }
 
 // StartWith is Start with a configuration.
-func StartWith(t *testing.T, cfg *config.Config) *System {
+func StartWith(t *testing.T, cfg *config.Config, parts ...part.Part) *System {
 	t.Helper()
-	s := Launch(t, cfg)
+	s := Launch(t, cfg, parts...)
 	nc, err := nats.Connect(s.Bus.URL())
 	require.NoError(t, err)
 	s.As(nc)
@@ -119,14 +121,14 @@ func (s *System) As(nc *nats.Conn) {
 }
 
 // Launch starts a system without a gateway.
-func Launch(t *testing.T, cfg *config.Config) *System {
+func Launch(t *testing.T, cfg *config.Config, parts ...part.Part) *System {
 	t.Helper()
 	s := &System{t: t, Config: cfg, Log: &Buffer{}}
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelDebug)
 	log := telemetry.NewLogger(s.Log, "json", level)
 	ctx, cancel := context.WithCancel(context.Background())
-	a := app.New(cfg, app.Options{Version: "0.0.0", Log: log, Level: level, LostCheck: 250 * time.Millisecond})
+	a := app.New(cfg, app.Options{Version: "0.0.0", Log: log, Level: level, LostCheck: 250 * time.Millisecond, Parts: parts})
 	s.Stop = sync.OnceValue(func() error {
 		if s.Gateway != nil {
 			s.Gateway.Close()

@@ -14,13 +14,10 @@ import (
 	"intenthint/cmd/consumer/cli"
 	"intenthint/hint/writer"
 	"intenthint/intents"
-	"intenthint/knowhub"
-	"intenthint/knowhub/extract"
 	"intenthint/model"
 	"intenthint/model/provider"
 	"intenthint/payload"
 	"intenthint/redact"
-	"intenthint/triage"
 )
 
 // modelPatience bounds one question: a model that is slower than HINT_TIMEOUT_MS
@@ -49,11 +46,14 @@ func (d *doctor) models() {
 	if c.Writer != "" {
 		d.writer(registry, c.Writer)
 	}
-	if t := triage.Declared.In(d.inv.Config.Parts); t.Enabled && t.Model != "" {
-		d.gate(registry, t.Model)
-	}
-	if k := knowhub.Declared.In(d.inv.Config.Parts); k.Enabled && k.Model != "" {
-		d.extraction(registry, k.Model)
+	program := app.ProgramOf(d.inv.Config, app.Observer{}, nil)
+	for _, p := range app.Parts() {
+		if p.Trials == nil || !p.IsOn(program) {
+			continue
+		}
+		for _, t := range p.Trials(program) {
+			d.ask(registry, t.Setting, t.Ref, limit{t.Limit, t.Most}, t.Ask)
+		}
 	}
 	// A value without a slash does not name a provider's model.
 	if strings.Contains(c.Embedding, "/") {
@@ -78,33 +78,6 @@ func (d *doctor) writer(registry *provider.Registry, ref string) {
 			Intent: in, Latest: modelQuestion, Result: payload.Classification{Intent: in.ID, Goal: modelQuestion, Complexity: payload.ComplexityLow},
 		})
 		return cli.Count(utf8.RuneCountInString(body), "character"), err
-	})
-}
-
-// gate asks whether a message of a group needs an answer.
-func (d *doctor) gate(registry *provider.Registry, ref string) {
-	d.ask(registry, "triageModel of HINT_TRIAGE", ref, limit{"timeoutMs of HINT_TRIAGE", triage.Declared.In(d.inv.Config.Parts).Timeout}, func(ctx context.Context, chain *model.Chain) (string, error) {
-		set, err := triage.Make(app.ProgramOf(d.inv.Config, app.Observer{}, nil))
-		if err != nil {
-			return "", err
-		}
-		answer, err := model.Ask(ctx, chain, model.Question[string]{
-			Request: set.Question(triage.Message{Group: "agent:main:group:doctor", Sender: "ann", Text: modelQuestion}, nil, nil),
-			Parse:   func(text string) (string, error) { return set.Answer(text).Word(), nil },
-		})
-		return answer.Value, err
-	})
-}
-
-// extraction asks for the experiences in a short conversation.
-func (d *doctor) extraction(registry *provider.Registry, ref string) {
-	d.ask(registry, "model of HINT_KNOWHUB", ref, limit{}, func(ctx context.Context, chain *model.Chain) (string, error) {
-		request, _ := extract.Question([]payload.Message{
-			{Role: payload.RoleUser, Content: payload.ContentOf("The build of the shop fails since the upgrade.")},
-			{Role: payload.RoleAssistant, Content: payload.ContentOf("The module cache was damaged. After `go clean -modcache` the build passes.")},
-		}, extract.Options{})
-		answer, err := model.Ask(ctx, chain, model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse})
-		return cli.Count(len(answer.Value), "experience"), err
 	})
 }
 

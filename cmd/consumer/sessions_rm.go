@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ type sessionsRmCmd struct {
 
 // Help is the longer text of `consumer sessions rm --help`.
 func (sessionsRmCmd) Help() string {
-	return `Removes a session for good: its document, its history and related files or keys, its events in the stream, and its dead letters. A rebuild does not bring it back. What the triage gate and KnowHub keep of a chat stays (docs/privacy.md). Events that have only the session key are removed with the last session of that key.
+	return `Removes a session for good: its document, its history and related files or keys, its events in the stream, and its dead letters. A rebuild does not bring it back. What other parts keep of a chat stays (docs/privacy.md). Events that have only the session key are removed with the last session of that key.
 
 Safe while consumers are running: the command waits for events that are being recorded, and removes what they wrote as well. If a session continues meanwhile, the exit code is 1, and it must be removed again. A later message from a gateway begins the session anew, without its past; late events of a removed run are never shown. Copies elsewhere are not removed: streams that mirror the event stream, and backups.
 
@@ -174,8 +175,8 @@ func describeForgotten(f app.Forgotten) string {
 		parts = append(parts[:listedSessions], fmt.Sprintf("%d more", more))
 	}
 	parts = append(parts, cli.Count(f.Events, "event"), cli.Count(f.DeadLetters, "dead letter"))
-	if f.Learnt > 0 {
-		parts = append(parts, cli.Count(f.Learnt, "learnt example"))
+	for _, what := range slices.Sorted(maps.Keys(f.Parts)) {
+		parts = append(parts, cli.Count(f.Parts[what], what))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
 	"intenthint/payload"
+	"intenthint/triage"
 )
 
 type triageFeedbackCmd struct {
@@ -45,7 +47,10 @@ func (c *triageFeedbackCmd) Run(inv *cli.Invocation) error {
 	}
 	defer b.Close()
 	said := payload.Feedback{MessageID: c.MessageID, Group: c.Group, Verdict: c.Verdict, By: c.By}
-	_, known, err := app.MarkMessage(inv.Ctx, b.JS, app.Layout(inv.Config), shared, said)
+	publish := func(ctx context.Context, about payload.Context, said payload.Feedback) error {
+		return app.PublishFeedback(ctx, b.JS, app.Layout(inv.Config), about, said)
+	}
+	_, known, err := triage.Mark(inv.Ctx, shared, publish, said)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (c *triageTryCmd) Run(inv *cli.Invocation) error {
 	}
 	marks = marks[:min(len(marks), state.MaxMarks)]
 	if settings.Trained {
-		settings.Local = app.TrainLocal(marks)
+		settings.Local = triage.TrainLocal(marks)
 	}
 
 	ctx, cancel := context.WithTimeout(inv.Ctx, settings.Timeout)

@@ -17,14 +17,14 @@ import (
 // ErrBroken is the error of a [Memory] after [Memory.Break].
 var ErrBroken = errors.New("broken")
 
-// Memory is [console.Experiences] in memory.
+// Memory is [console.Reviewed] in memory.
 type Memory struct {
 	mu      sync.Mutex
 	entries []experience.Experience // newest first
 	broken  bool
 }
 
-var _ console.Experiences = (*Memory)(nil)
+var _ console.Reviewed = (*Memory)(nil)
 
 // Add adds an experience as the oldest one and returns its id.
 func (m *Memory) Add(e experience.Experience) string {

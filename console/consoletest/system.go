@@ -3,6 +3,7 @@ package consoletest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,10 +16,12 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/natstest"
+	"intenthint/knowhub"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
 	"intenthint/store/file"
+	"intenthint/triage"
 )
 
 // System is a consumer as seen by pages: a store of sessions, and a stream of
@@ -49,14 +52,20 @@ func NewSystem(t testing.TB) *System {
 	return &System{t: t, Sessions: sessions, Gate: new(Gate), more: make(chan struct{}), stopped: make(chan struct{})}
 }
 
+// Pages are the pages of the parts of the program.
+var Pages = slices.Concat(triage.Part(nil).Pages, knowhub.Part(nil).Pages)
+
+// Show makes a console show the system, and serve the page of its gate.
+func (s *System) Show(c *console.Console) {
+	c.Show(s.Source())
+	if s.Gate != nil {
+		c.Serve("/triage", s.Gate.Page())
+	}
+}
+
 // Source returns what a console shows of the system.
 func (s *System) Source() *console.Source {
-	var gate *console.Triage
-	if s.Gate != nil {
-		gate = s.Gate.Page()
-	}
 	return &console.Source{
-		Triage:   gate,
 		Sessions: s.Sessions, Follow: s.follow, FollowMarks: s.followMarks, Mark: s.mark,
 		DeadLetters: func(ctx context.Context) (*events.DeadLetters, error) {
 			if s.queue == nil {

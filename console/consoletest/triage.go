@@ -2,6 +2,7 @@ package consoletest
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -22,8 +23,8 @@ type Gate struct {
 	Refused error
 }
 
-// Page returns what a console shows of the gate.
-func (g *Gate) Page() *console.Triage { return &console.Triage{Shared: g, Mark: g.mark} }
+// Page returns the page of the gate.
+func (g *Gate) Page() http.Handler { return console.Triage(g, g.mark) }
 
 // Decide adds a decision.
 func (g *Gate) Decide(d state.Decision) {
@@ -42,7 +43,7 @@ func Message(group string, n int, verdict, text string, ago time.Duration) state
 	}
 }
 
-// Decisions implements the interface of [console.Triage].
+// Decisions implements the interface of [console.Decided].
 func (g *Gate) Decisions(_ context.Context, since time.Time, yield func(state.Decision) error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +58,7 @@ func (g *Gate) Decisions(_ context.Context, since time.Time, yield func(state.De
 	return nil
 }
 
-// Decision implements the interface of [console.Triage].
+// Decision implements the interface of [console.Decided].
 func (g *Gate) Decision(_ context.Context, group, id string) (state.Decision, bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,7 +70,7 @@ func (g *Gate) Decision(_ context.Context, group, id string) (state.Decision, bo
 	return state.Decision{}, false, nil
 }
 
-// Marks implements the interface of [console.Triage].
+// Marks implements the interface of [console.Decided].
 func (g *Gate) Marks(context.Context) ([]state.Mark, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,13 +11,9 @@ import (
 	"intenthint/internal/hook"
 )
 
-// payload/before_tool_call.go: what is read of the event.
-
 type beforeToolCall struct {
 	ToolName string `json:"toolName"`
 }
-
-// handlers/before_tool_call.go: who decides, and what the gateway is told.
 
 // block ends the tool call. Its JSON is what the gateway's handler would return.
 type block struct {
@@ -45,8 +41,7 @@ func beforeToolCallHook(denied string) hook.Hook {
 	}
 }
 
-// A decision hook is three files: a decoder, a handler, and one line in
-// app/app.go that adds it to the endpoints.
+// A decision hook is a name, and handlers that each read what they need of the event.
 func ExampleHook() {
 	runner := hook.NewRunner(beforeToolCallHook("exec"), hook.Options{
 		Timeout: func() time.Duration { return time.Second },

@@ -58,7 +58,7 @@ func launch(t *testing.T) context.Context {
 }
 
 // serve serves a console at a free port and returns its address.
-func serve(t *testing.T, token string, review console.Experiences, systems ...*consoletest.System) string {
+func serve(t *testing.T, token string, review console.Reviewed, systems ...*consoletest.System) string {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	server, err := httpserver.Listen(t.Context(), httpserver.Options{Addr: "127.0.0.1:0", Fixed: true, Log: log})
@@ -68,13 +68,13 @@ func serve(t *testing.T, token string, review console.Experiences, systems ...*c
 		cancel()
 		_ = server.Shutdown(ctx)
 	})
-	c, err := console.New(console.Options{Configured: "127.0.0.1:0", Listening: server.Addr(), Token: token, Parts: parts, Log: log})
+	c, err := console.New(console.Options{Configured: "127.0.0.1:0", Listening: server.Addr(), Token: token, Parts: parts, Pages: consoletest.Pages, Log: log})
 	require.NoError(t, err)
 	if review != nil {
-		c.Review(review)
+		c.Serve("/experiences", console.Experiences(review))
 	}
 	for _, system := range systems {
-		c.Show(system.Source())
+		system.Show(c)
 	}
 	c.Mount(func(pattern string, handler http.Handler) { server.Handle(pattern, handler) })
 	server.Serve()

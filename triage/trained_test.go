@@ -1,4 +1,4 @@
-package app
+package triage
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/triage"
 	"intenthint/triage/state"
 )
 
@@ -21,7 +20,7 @@ func TestTheGateIsTrainedAgainWithMarks(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 
-	_, sure := tr.Judge(triage.LocalInput{Text: "ok see you tomorrow then", Sender: "ada"})
+	_, sure := tr.Judge(LocalInput{Text: "ok see you tomorrow then", Sender: "ada"})
 	require.False(t, sure, "nothing is learnt yet")
 	tr.use([]state.Mark{{Group: "g", Text: "lunch?", Verdict: state.Skip}})
 	tr.enable(true)

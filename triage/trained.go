@@ -1,4 +1,4 @@
-package app
+package triage
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"intenthint/triage"
 	"intenthint/triage/local"
 	"intenthint/triage/state"
 )
@@ -20,7 +19,7 @@ const markWeight = 1
 const trainPause = time.Second
 
 // TrainLocal returns a gate trained also on marks, which are newest first.
-func TrainLocal(marks []state.Mark) triage.Local {
+func TrainLocal(marks []state.Mark) Local {
 	examples := make([]local.Example, 0, len(marks))
 	for _, m := range slices.Backward(marks) {
 		if m.Text != "" {
@@ -32,11 +31,11 @@ func TrainLocal(marks []state.Mark) triage.Local {
 	return judge{local.New(examples)}
 }
 
-// judge adapts a trained gate to [triage.Local].
+// judge adapts a trained gate to [Local].
 type judge struct{ gate *local.Gate }
 
-// Judge implements [triage.Local].
-func (j judge) Judge(in triage.LocalInput) (respond, sure bool) {
+// Judge implements [Local].
+func (j judge) Judge(in LocalInput) (respond, sure bool) {
 	own := local.Input{Group: in.Group, Text: in.Text, Sender: in.Sender, BotName: in.BotName, At: in.At}
 	for _, e := range in.Recent {
 		own.Recent = append(own.Recent, local.Earlier{Sender: e.Sender, Text: e.Text, At: e.At, Bot: e.Bot, Answered: e.Answered})
@@ -48,7 +47,7 @@ func (j judge) Judge(in triage.LocalInput) (respond, sure bool) {
 // trainer retrains the local gate when people mark messages. Until it has
 // trained once, it is never sure.
 type trainer struct {
-	trained atomic.Pointer[triage.Local]
+	trained atomic.Pointer[Local]
 	wake    chan struct{}
 
 	mu    sync.Mutex
@@ -60,8 +59,8 @@ type trainer struct {
 
 func newTrainer() *trainer { return &trainer{wake: make(chan struct{}, 1)} }
 
-// Judge implements [triage.Local].
-func (t *trainer) Judge(in triage.LocalInput) (respond, sure bool) {
+// Judge implements [Local].
+func (t *trainer) Judge(in LocalInput) (respond, sure bool) {
 	if l := t.trained.Load(); l != nil {
 		return (*l).Judge(in)
 	}
