@@ -82,3 +82,17 @@ func TestSweep(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }
+
+func TestSweepOfNoDirectoryIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "sessions")
+	s, err := file.Open(dir, store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(dir))
+	removed, err := s.Sweep(t.Context(), 0)
+	require.NoError(t, err, "there is nothing to remove")
+	require.Zero(t, removed)
+	require.NoError(t, os.WriteFile(dir, nil, 0o600))
+	_, err = s.Sweep(t.Context(), 0)
+	require.Error(t, err)
+}
