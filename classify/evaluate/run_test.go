@@ -176,7 +176,7 @@ func TestRunSendsTheHistory(t *testing.T) {
 		{"the message alone", conversation.ModeMessage, said("user:one", "assistant:two"), nil},
 		{"odd roles are left out", conversation.ModeRecent, said("system:be kind", "user:one", "tool:x", "human:y", "User:z", ":w", "assistant:two"), said("user:one", "assistant:two")},
 		{"cleaned and folded", conversation.ModeRecent, said("user: a\n\"b\" ", "assistant:<think>x</think>\tc"), said("user:a \"b\"", "assistant:c")},
-		{"cut", conversation.ModeRecent, said("user:" + strings.Repeat("語", 41)), said("user:" + strings.Repeat("語", 40) + conversation.Truncated)},
+		{"cut", conversation.ModeRecent, said("user:" + strings.Repeat("語", 41)), said("user:" + strings.Repeat("語", 11) + "… (truncated...) …" + strings.Repeat("語", 11))},
 		{"the message itself is not its history", conversation.ModeRecent, said("user:one", "assistant:two", "user:a message"), said("user:one", "assistant:two")},
 		{"blank turns", conversation.ModeRecent, said("user: ", "assistant:"), nil},
 	} {

@@ -167,10 +167,26 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	return v
 }
 
-// request classifies a message by all its words and by its [ownWords]. The surer
+// request classifies a message as a whole, and by its sentences where that is a
+// courtesy, nothing, or unsure and long: a task beats a courtesy, and what is asked
+// beats what is pasted (contract §5). sc holds the words that the verdict is
+// based on.
+func (m *Model) request(sc *scratch, message string, allowed []bool, by *embedding) verdict {
+	v := m.allOf(sc, message, allowed, by)
+	parts := sentences(message)
+	if parts == nil {
+		return v
+	}
+	if task, ok := m.task(sc, message, parts, &v, allowed, by); ok {
+		return task
+	}
+	return m.allOf(sc, message, allowed, by)
+}
+
+// allOf classifies a message by all its words and by its [ownWords]. The surer
 // verdict wins; if the own words decide and the intents differ, theirs wins if
 // it is possible. sc holds the words that the verdict is based on.
-func (m *Model) request(sc *scratch, message string, allowed []bool, by *embedding) verdict {
+func (m *Model) allOf(sc *scratch, message string, allowed []bool, by *embedding) verdict {
 	whole := m.lookAt(sc, allowed, by, message)
 	own, decides := ownWords(message)
 	if own == "" {
