@@ -3,13 +3,15 @@ package local
 import (
 	"strings"
 	"unicode"
+
+	"intenthint/internal/text/stem"
 )
 
 // concepts are groups of words with similar meanings: an example that says
 // "buy" is then some evidence for a message that says "purchase", and one that
 // says "weather" for 天氣. There is one group per line; a word belongs to the
 // first group that names it. English words also stand for their other forms
-// (see stem). Chinese words are in simplified characters (see compared) and two
+// (see package stem). Chinese words are in simplified characters (see compared) and two
 // characters long.
 const concepts = `
 buy purchase acquire 购买 购物
@@ -261,14 +263,14 @@ const (
 
 func readConcepts(groups, elsewhere string) (words, starts map[uint64]uint64) {
 	words, starts = make(map[uint64]uint64), make(map[uint64]uint64)
-	var buf [maxStem]rune
+	var buf [stem.Longest]rune
 	group := rune(0)
 	for line := range strings.Lines(strings.TrimSpace(groups)) {
 		group++
 		id := hashStep(hashStep(hashSeed, unicode.MaxRune+1), group)
 		for word := range strings.FieldsSeq(line) {
 			runes := folded(word)
-			for _, h := range []uint64{hashWord(runes), hashWord(stem(buf[:0], runes))} {
+			for _, h := range []uint64{hashWord(runes), hashWord(stem.EnglishRunes(buf[:0], runes))} {
 				if _, ok := words[h]; !ok {
 					words[h] = id
 				}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"intenthint/internal/text/stem"
 )
 
 // view is a way to look at a text. The features of a view are scaled to a
@@ -71,7 +73,7 @@ func appendFeatures(out []feature, t *reading) []feature {
 	var (
 		edge     = hashStep(hashSeed, hashEdge)
 		prev     = edge
-		buf      [maxStem]rune
+		buf      [stem.Longest]rune
 		concepts earlier
 		company  earlier
 	)
@@ -108,7 +110,7 @@ func appendWord(out []feature, kind tokenKind, word, buf []rune) ([]feature, uin
 		return out, h
 	}
 	out = appendRuns(out, word)
-	root := hashWord(stem(buf, word))
+	root := hashWord(stem.EnglishRunes(buf, word))
 	if root != h {
 		out = append(out, newFeature(root, viewWord))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/intents"
+	"intenthint/internal/text/stem"
 )
 
 // Model is a trained classifier. It is immutable and safe for concurrent use.
@@ -42,7 +43,7 @@ type scratch struct {
 	sums   []float32 // by row of a class, see [Model.nearest]
 	// known lists, by number, the features that a fold knows; nil for all.
 	known []bool
-	stem  [maxStem]rune
+	stem  [stem.Longest]rune
 	// Worth of the message's words and runs: of all of them, and of the known
 	// ones.
 	words, knownWords, runs, knownRuns float32

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/intents"
+	"intenthint/internal/text/stem"
 )
 
 func words(t *reading) []string {
@@ -81,23 +82,11 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-func TestStem(t *testing.T) {
-	for word, want := range map[string]string{
-		"bookings": "book", "booked": "book", "booking": "book", "books": "book", "book": "book",
-		"stopped": "stop", "making": "mak", "make": "mak", "cities": "city", "tried": "try",
-		"classes": "class", "class": "class", "status": "status", "this": "this", "sing": "sing", "red": "red",
-		"calling": "call", "naïve": "naïve", "müde": "müde",
-	} {
-		var buf [maxStem]rune
-		require.Equal(t, want, string(stem(buf[:0], []rune(word))), word)
-	}
-}
-
 func TestSynonymsShareAConcept(t *testing.T) {
 	concept := func(word string) uint64 {
-		var buf [maxStem]rune
+		var buf [stem.Longest]rune
 		runes := folded(word)
-		group, _ := conceptOfWord(hashWord(stem(buf[:0], runes)), runes)
+		group, _ := conceptOfWord(hashWord(stem.EnglishRunes(buf[:0], runes)), runes)
 		return group
 	}
 	for _, row := range [][]string{
@@ -122,8 +111,8 @@ func TestConceptsElsewhere(t *testing.T) {
 	groupOf := map[string]string{}
 	for line := range strings.Lines(strings.TrimSpace(conceptsElsewhere)) {
 		words := strings.Fields(line)
-		var buf [maxStem]rune
-		require.Contains(t, conceptOf, hashWord(stem(buf[:0], folded(words[0]))))
+		var buf [stem.Longest]rune
+		require.Contains(t, conceptOf, hashWord(stem.EnglishRunes(buf[:0], folded(words[0]))))
 		for _, word := range words[1:] {
 			require.Empty(t, groupOf[word], "%s in %s", word, words[0])
 			groupOf[word] = words[0]

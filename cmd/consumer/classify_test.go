@@ -46,7 +46,7 @@ func TestClassifyJSONHasCamelCaseNames(t *testing.T) {
 func TestClassifyShowsTheRunnersUpOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	env := settle(t, map[string]string{"HINT_INTENTS_DIR": "", "HINT_EMBEDDING_MODEL": "builtin"})
-	for source, message := range map[string]string{"local": "what did I tell you about the dentist?", "embedding": "please ship checkout to staging"} {
+	for source, message := range map[string]string{"local": "what did I tell you about the dentist?", "embedding": "roll the backend out to production"} {
 		var stdout, stderr apptest.Buffer
 		require.Zero(t, env.run(t.Context(), []string{"classify", "--json", message}, &stdout, &stderr), stderr.String())
 		var got workbench.Classified

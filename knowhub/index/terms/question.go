@@ -3,6 +3,8 @@ package terms
 import (
 	"strings"
 	"unicode"
+
+	"intenthint/internal/text/stem"
 )
 
 // Word is a word of a question, with the terms that stand for it.
@@ -93,7 +95,7 @@ func Question(text string) []Word {
 var weakStems = func() map[string]bool {
 	m := make(map[string]bool, len(weak))
 	for w := range weak {
-		m[Stem(w)] = true
+		m[stem.English(w)] = true
 	}
 	return m
 }()

@@ -3,6 +3,8 @@ package terms
 import (
 	"slices"
 	"strings"
+
+	"intenthint/internal/text/stem"
 )
 
 // synonyms are groups of words with the same meaning, one group per line. A
@@ -472,7 +474,7 @@ func groups(text string) map[string][]string {
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		for i, w := range words {
-			words[i] = Stem(w)
+			words[i] = stem.English(w)
 		}
 		for i, w := range words {
 			for j, other := range words {

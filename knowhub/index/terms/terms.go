@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"intenthint/internal/text/fold"
+	"intenthint/internal/text/stem"
 )
 
 // longest is the maximum length of a term in bytes: anything longer is data
@@ -196,7 +197,7 @@ func written(text string, parts int, yield func(string, kind)) {
 		yield(lower, whole)
 	}
 	if parts > 1 {
-		yield(Stem(joined), whole) // so that "ios" finds iOS
+		yield(stem.English(joined), whole) // so that "ios" finds iOS
 	}
 }
 
@@ -273,7 +274,7 @@ func plain(text string, yield func(string, kind)) {
 		yield(functionMark+text, function)
 		return
 	}
-	if term := Stem(bare(text)); term != "" { // accents alone are not a word
+	if term := stem.English(bare(text)); term != "" { // accents alone are not a word
 		yield(term, word)
 	}
 }

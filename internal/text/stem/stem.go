@@ -1,20 +1,26 @@
-package terms
+// Package stem reduces English words to their stems, so that the forms of a word
+// are equal: "book", "books" and "booking".
+package stem
 
 // stemmer reduces an English word to its stem by the rules of M. F. Porter, "An
 // algorithm for suffix stripping", 1980. Words are lower-case ASCII letters.
 type stemmer struct {
-	b []byte
+	b [2 * Longest]byte // the word is b[:n]; some rules and irregular forms make it longer
+	n int
 	j int // length of the part before the suffix found
 }
 
-// longestStem is the length of the longest word that has a stem: longer ones are
-// not English.
-const longestStem = 28
+// Longest is the length of the longest word that has a stem: longer ones are not
+// English.
+const Longest = 28
 
-// Stem returns the stem of an English word in lower case. Other words, and those
-// of less than three letters, pass unchanged.
-func Stem(word string) string {
-	if len(word) < 3 || len(word) > longestStem {
+// shortest is the length of the shortest word that has a stem.
+const shortest = 3
+
+// English returns the stem of an English word in lower case. Other words, and
+// those of less than three letters, pass unchanged.
+func English(word string) string {
+	if len(word) < shortest || len(word) > Longest {
 		return word
 	}
 	for i := range len(word) {
@@ -22,10 +28,39 @@ func Stem(word string) string {
 			return word
 		}
 	}
-	if base, ok := irregular[word]; ok {
-		word = base
+	var s stemmer
+	s.n = copy(s.b[:], word)
+	s.reduce()
+	return string(s.b[:s.n])
+}
+
+// EnglishRunes is [English] for a word in runes. It writes the stem into buf and
+// returns it; other words are returned themselves.
+func EnglishRunes(buf, word []rune) []rune {
+	if len(word) < shortest || len(word) > Longest {
+		return word
 	}
-	s := stemmer{b: []byte(word)}
+	var s stemmer
+	for i, r := range word {
+		if r < 'a' || r > 'z' {
+			return word
+		}
+		s.b[i] = byte(r)
+	}
+	s.n = len(word)
+	s.reduce()
+	buf = buf[:0]
+	for _, c := range s.b[:s.n] {
+		buf = append(buf, rune(c))
+	}
+	return buf
+}
+
+// reduce replaces the word by its stem.
+func (s *stemmer) reduce() {
+	if base, ok := irregular[string(s.b[:s.n])]; ok {
+		s.n = copy(s.b[:], base)
+	}
 	s.plural()
 	s.past()
 	s.finalY()
@@ -33,7 +68,6 @@ func Stem(word string) string {
 	s.replace(middleSuffixes)
 	s.derivation()
 	s.finalE()
-	return string(s.b)
 }
 
 func (s *stemmer) consonant(i int) bool {
@@ -77,7 +111,7 @@ func (s *stemmer) vowel() bool {
 }
 
 func (s *stemmer) doubled() bool {
-	n := len(s.b)
+	n := s.n
 	return n > 1 && s.b[n-1] == s.b[n-2] && s.consonant(n-1)
 }
 
@@ -91,15 +125,20 @@ func (s *stemmer) short(n int) bool {
 }
 
 func (s *stemmer) ends(suffix string) bool {
-	n := len(s.b) - len(suffix)
-	if n < 0 || string(s.b[n:]) != suffix {
+	n := s.n - len(suffix)
+	if n < 0 || string(s.b[n:s.n]) != suffix {
 		return false
 	}
 	s.j = n
 	return true
 }
 
-func (s *stemmer) set(suffix string) { s.b = append(s.b[:s.j], suffix...) }
+func (s *stemmer) set(suffix string) { s.n = s.j + copy(s.b[s.j:], suffix) }
+
+func (s *stemmer) append(letter byte) {
+	s.b[s.n] = letter
+	s.n++
+}
 
 func (s *stemmer) plural() {
 	switch {
@@ -132,14 +171,14 @@ func (s *stemmer) past() {
 	}
 	switch {
 	case s.ends("at"), s.ends("bl"), s.ends("iz"):
-		s.b = append(s.b, 'e')
+		s.append('e')
 	case s.doubled():
-		if c := s.b[len(s.b)-1]; c != 'l' && c != 's' && c != 'z' {
-			s.b = s.b[:len(s.b)-1]
+		if c := s.b[s.n-1]; c != 'l' && c != 's' && c != 'z' {
+			s.n--
 		}
 	default:
-		if s.j = len(s.b); s.measure() == 1 && s.short(s.j) {
-			s.b = append(s.b, 'e')
+		if s.j = s.n; s.measure() == 1 && s.short(s.j) {
+			s.append('e')
 		}
 	}
 }
@@ -219,7 +258,7 @@ func (s *stemmer) finalE() {
 			s.set("")
 		}
 	}
-	if s.j = len(s.b); s.measure() > 1 && s.doubled() && s.b[len(s.b)-1] == 'l' {
-		s.b = s.b[:len(s.b)-1]
+	if s.j = s.n; s.measure() > 1 && s.doubled() && s.b[s.n-1] == 'l' {
+		s.n--
 	}
 }
