@@ -2,11 +2,14 @@ package workbench
 
 import (
 	"cmp"
+	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
@@ -16,7 +19,6 @@ import (
 const (
 	shownChanges = 20  // of each kind of --against
 	shownMessage = 100 // characters of a message
-	shownExample = 60  // characters of an example in a table
 )
 
 // evalText prints an evaluation for people.
@@ -26,29 +28,46 @@ type evalText struct {
 	minConfidence float64
 }
 
+// evalView is what the template of the tables shows.
+type evalView struct {
+	*evalText
+	Scores        []evaluate.IntentScore
+	Now           evaluate.Threshold // at the configured threshold
+	MinConfidence float64
+	Fallback      string // the intent's id
+	Rejected      int    // messages that were answered with it
+}
+
+//go:embed eval.tmpl
+var evalTemplate string
+
+var evalTables = template.Must(template.New("eval").Funcs(template.FuncMap{
+	"cut": text.OneLine, "percent": percent, "percentOf": percentOf,
+	"sub": func(a, b int) int { return a - b },
+}).Parse(evalTemplate))
+
 // print writes the evaluation as text. hints are the metrics at the configured
 // threshold.
 func (e *evalText) print(out io.Writer, scores []evaluate.IntentScore, hints evaluate.Threshold) error {
-	parts := []func(io.Writer) error{
-		func(w io.Writer) error { return e.figures(w, scores, hints) },
-		func(w io.Writer) error { return byIntent(w, scores) },
+	view := evalView{evalText: e, Scores: scores, Now: hints, MinConfidence: e.minConfidence, Fallback: intents.FallbackID}
+	for _, s := range scores {
+		if s.Intent == intents.FallbackID {
+			view.Rejected = s.Answers
+		}
 	}
-	if len(e.Confusion) > 0 {
-		parts = append(parts, e.confusions)
+	w := table(out)
+	if err := errors.Join(evalTables.Execute(w, &view), w.Flush()); err != nil {
+		return err
 	}
-	if e.Thresholds != nil {
-		parts = append(parts, e.thresholds)
-	}
+	var parts []func(io.Writer) error
 	if e.Wrong != nil {
 		parts = append(parts, e.wrong)
 	}
 	if e.Against != nil {
 		parts = append(parts, e.against)
 	}
-	for i, part := range parts {
-		if i > 0 {
-			_, _ = fmt.Fprintln(out)
-		}
+	for _, part := range parts {
+		_, _ = fmt.Fprintln(out)
 		if err := part(out); err != nil {
 			return err
 		}
@@ -57,62 +76,6 @@ func (e *evalText) print(out io.Writer, scores []evaluate.IntentScore, hints eva
 }
 
 func table(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 8, 2, ' ', 0) }
-
-func (e *evalText) figures(out io.Writer, scores []evaluate.IntentScore, hints evaluate.Threshold) error {
-	rejected := 0
-	for _, s := range scores {
-		if s.Intent == intents.FallbackID {
-			rejected = s.Answers
-		}
-	}
-	w := table(out)
-	_, _ = fmt.Fprintf(w, "accuracy\t%s\tof %d in scope\n", percent(e.Accuracy, e.N-e.NOOS), e.N-e.NOOS)
-	_, _ = fmt.Fprintf(w, "  forced choice\t%s\t\n", percent(e.AccuracyForced, e.N-e.NOOS))
-	_, _ = fmt.Fprintf(w, "out-of-scope recall\t%s\tof %d out of scope\n", percent(e.OOSRecall, e.NOOS), e.NOOS)
-	_, _ = fmt.Fprintf(w, "  precision\t%s\tof %d answered %s\n", percent(e.OOSPrecision, rejected), rejected, intents.FallbackID)
-	_, _ = fmt.Fprintf(w, "calibration error\t%.3f\tECE, 15 bins\n", e.ECE)
-	_, _ = fmt.Fprintf(w, "hinted\t%s\tof %d, HINT_MIN_CONFIDENCE %g\n", percent(e.Hinted, e.N), e.N, e.minConfidence)
-	_, _ = fmt.Fprintf(w, "  precision\t%s\tof the hints\n", percentOf(e.Precision, e.Hinted > 0))
-	_, _ = fmt.Fprintf(w, "  out of scope\t%s\tof %d, %s with an intent\n", percent(e.OOSHinted, e.NOOS), e.NOOS, percent(hints.OOSMisled, e.NOOS))
-	_, _ = fmt.Fprintf(w, "latency\t%.0f µs\tp99 %.0f µs\n", e.P50Us, e.P99Us)
-	_, _ = fmt.Fprintf(w, "load and training\t%.0f ms\t\n", e.LoadMs)
-	if e.EmbedMs > 0 {
-		_, _ = fmt.Fprintf(w, "vectors and training on them\t%.0f ms\t\n", e.EmbedMs)
-	}
-	return w.Flush()
-}
-
-func byIntent(out io.Writer, scores []evaluate.IntentScore) error {
-	w := table(out)
-	_, _ = fmt.Fprintln(w, "INTENT\tRECALL\tPRECISION\tN")
-	for _, s := range scores {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", text.OneLine(s.Intent, shownExample), percent(s.Recall(), s.N), percent(s.Precision(), s.Answers), s.N)
-	}
-	return w.Flush()
-}
-
-func (e *evalText) confusions(out io.Writer) error {
-	w := table(out)
-	_, _ = fmt.Fprintln(w, "WANTED\tANSWERED\tN\tEXAMPLE")
-	for _, p := range e.Confusion {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", text.OneLine(p.Want, shownExample), p.Got, p.N, text.OneLine(p.Example, shownExample))
-	}
-	return w.Flush()
-}
-
-func (e *evalText) thresholds(out io.Writer) error {
-	w := table(out)
-	_, _ = fmt.Fprintln(w, "HINT_MIN_CONFIDENCE\tHINTED\tPRECISION\tOUT OF SCOPE\tWITH AN INTENT")
-	for _, t := range e.Thresholds {
-		mark := ""
-		if t.MinConfidence == e.minConfidence {
-			mark = " (now)"
-		}
-		_, _ = fmt.Fprintf(w, "%.2f%s\t%s\t%s\t%s\t%s\n", t.MinConfidence, mark, percent(t.Hinted, e.N), percentOf(t.Precision, t.Hinted > 0),
-			percent(t.OOSHinted, e.NOOS), percent(t.OOSMisled, e.NOOS))
-	}
-	return w.Flush()
-}
 
 func (e *evalText) wrong(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "WRONG (%d of %d)\n", len(e.Wrong), e.N)

@@ -71,3 +71,12 @@ func TestEvalReportCutsLongLists(t *testing.T) {
 	require.Equal(t, shownChanges, strings.Count(out.String(), "\nd:0:"))
 	require.Contains(t, out.String(), "… and 3 more (--json lists all)")
 }
+
+func TestEvalReportOfNothingButFigures(t *testing.T) {
+	t.Parallel()
+	text := evalText{Evaluation: &Evaluation{LoadMs: 12, EmbedMs: 1234}, data: "d"}
+	var out strings.Builder
+	require.NoError(t, text.print(&out, []evaluate.IntentScore{{Intent: "A", N: 2}}, evaluate.Threshold{}))
+	require.Contains(t, out.String(), "\nload and training             12 ms    \nvectors and training on them  1234 ms  \n\nINTENT  RECALL  PRECISION  N\n")
+	require.True(t, strings.HasSuffix(out.String(), "\nA       0.0 %   -          2\n"), out.String())
+}
