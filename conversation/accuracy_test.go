@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,9 +19,9 @@ import (
 
 var table = flag.Bool("table", false, "print how many requests each frame leaves as they are")
 
-// clear are requests that the local classifier is sure of, in the languages of
+// plainRequests are requests that the local classifier is sure of, in the languages of
 // the catalogue.
-var clear = []string{
+var plainRequests = []string{
 	"What will the weather be like in Lisbon this weekend?", "Remind me at 6 pm to call the dentist", "Translate this sentence into French: the train is late",
 	"Write a Python function that sorts a list of dates", "Summarise the minutes of our last meeting", "Find me the cheapest flight to Rome in May",
 	"Wie wird das Wetter morgen in Berlin?", "Erinnere mich morgen früh an den Zahnarzt", "Schreib eine E-Mail an meinen Vermieter wegen der Heizung",
@@ -46,24 +47,25 @@ func TestFramesDoNotChangeTheAnswer(t *testing.T) {
 	}
 	names := slices.Sorted(maps.Keys(conversation.FrameExamples("")))
 	for _, name := range names {
-		same, sameLater, wrong := 0, 0, ""
-		for _, request := range clear {
+		same, sameLater := 0, 0
+		var wrong strings.Builder
+		for _, request := range plainRequests {
 			framed := conversation.FrameExamples(request)[name]
 			if bare, got := answer(request), answer(framed); got == bare {
 				same++
 			} else {
-				wrong += fmt.Sprintf("\n\t%s: %s, not %s", request, got, bare)
+				fmt.Fprintf(&wrong, "\n\t%s: %s, not %s", request, got, bare)
 			}
 			if bare, got := confirmed(request), confirmed(framed); got == bare {
 				sameLater++
 			} else {
-				wrong += fmt.Sprintf("\n\tlater, %s: %s, not %s", request, got, bare)
+				fmt.Fprintf(&wrong, "\n\tlater, %s: %s, not %s", request, got, bare)
 			}
 		}
 		if *table {
-			fmt.Printf("| %s | %d/%d | %d/%d |\n", name, same, len(clear), sameLater, len(clear))
+			fmt.Printf("| %s | %d/%d | %d/%d |\n", name, same, len(plainRequests), sameLater, len(plainRequests))
 		}
-		require.GreaterOrEqual(t, same, len(clear)-1, "%s%s", name, wrong)
-		require.GreaterOrEqual(t, sameLater, len(clear)-1, "%s%s", name, wrong)
+		require.GreaterOrEqual(t, same, len(plainRequests)-1, "%s%s", name, wrong.String())
+		require.GreaterOrEqual(t, sameLater, len(plainRequests)-1, "%s%s", name, wrong.String())
 	}
 }
