@@ -129,7 +129,7 @@ func TestTopicsGoOnAcrossProcesses(t *testing.T) {
 	require.NoError(t, first.Stop())
 	again := startWith(t, first.Config)
 	again.Sequence = first.Sequence
-	require.Equal(t, want, say(again, "s1", leaning))
+	require.Equal(t, want, say(again, "s7", leaning))
 	require.NotEqual(t, want, say(again, began, leaning), "a session that began anew")
 
 	late := again.Prompt("s1", "late", leaning)

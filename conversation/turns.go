@@ -154,6 +154,16 @@ func (w Window) chars(role string) int {
 // in the middle to [maxLatestChars].
 func Latest(prompt string) string { return text.Middle(Read(prompt).Words, maxLatestChars) }
 
+// Beside returns the user's words of a turn if they are not the whole prompt: the
+// gateway's word for them, without the frames that it may have itself, else what a
+// framed prompt holds; "" if they are (contract §5, §8).
+func Beside(e payload.BeforePromptBuild) string {
+	if words := Read(e.Message()).Words; words != text.Fold(e.Message()) {
+		return words
+	}
+	return e.Beside()
+}
+
 // Context returns the turns that a prompt itself holds besides its words: what
 // is quoted or forwarded, and the messages that were queued before the last one.
 // They stand between the history and the latest message. Their texts are cut as

@@ -401,3 +401,24 @@ func BenchmarkHistory(b *testing.B) {
 		})
 	}
 }
+
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	told := func(message string) *string { return &message }
+	for name, row := range map[string]struct {
+		event payload.BeforePromptBuild
+		want  string
+	}{
+		"the prompt alone":         {payload.BeforePromptBuild{Prompt: "is this\nsafe to merge?"}, ""},
+		"a framed prompt":          {payload.BeforePromptBuild{Prompt: "[Fri 2026-11-20 22:57 UTC] is this safe to merge?"}, "is this safe to merge?"},
+		"a message beside":         {payload.BeforePromptBuild{Prompt: "policy\n\nis this safe?", Current: told("is this\nsafe?")}, "is this\nsafe?"},
+		"a framed message beside":  {payload.BeforePromptBuild{Prompt: "policy", Current: told("[Fri 2026-11-20 22:57 UTC] is this safe?")}, "is this safe?"},
+		"the same message beside":  {payload.BeforePromptBuild{Prompt: "hello", Current: told("hello")}, ""},
+		"a prompt of frames alone": {payload.BeforePromptBuild{Prompt: "<relevant-memories>\nthe user likes tea\n</relevant-memories>"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, row.want, Beside(row.event))
+		})
+	}
+}

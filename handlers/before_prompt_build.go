@@ -3,6 +3,7 @@ package handlers
 import (
 	"strings"
 
+	"intenthint/conversation"
 	"intenthint/payload"
 	"intenthint/store"
 )
@@ -14,14 +15,14 @@ func unansweredTurn(d Decoder, env payload.Envelope, ctx payload.Context, f *sto
 	if err != nil || d.Begin == nil {
 		return err
 	}
-	conversation, ok := d.Begin(ctx, e)
+	turns, ok := d.Begin(ctx, e)
 	if !ok {
 		return nil
 	}
-	for i := range conversation {
+	for i := range turns {
 		// Copy, so that the text does not hold the event, which may be megabytes.
-		conversation[i].Text = strings.Clone(conversation[i].Text)
+		turns[i].Text = strings.Clone(turns[i].Text)
 	}
-	f.Begin = &store.Begin{Input: e.Prompt, Message: e.Beside(), Conversation: conversation, Unanswered: true}
+	f.Begin = &store.Begin{Input: e.Prompt, Message: conversation.Beside(e), Conversation: turns, Unanswered: true}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
+	"intenthint/conversation"
 	"intenthint/hint/render"
 	"intenthint/hint/run"
 	"intenthint/hint/said"
@@ -40,7 +41,7 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	id := nuid.Next()
 	h.Answers.Earlier.Add(session, cmp.Or(t.req.Context.RunID, id), ts, t.latest)
 	begun := payload.TurnBegun{
-		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: t.event.Beside(), Conversation: t.in.Conversation, Earlier: len(t.in.Earlier),
+		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: conversation.Beside(t.event), Conversation: t.in.Conversation, Earlier: len(t.in.Earlier),
 		Result: a.Result, Hint: a.Hint, Skills: a.Skills, Skip: string(a.Skip), Last: last,
 		HeldOut: t.set.Holdout.of(session), ModelUse: useOf(asked),
 	}
