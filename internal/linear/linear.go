@@ -1,7 +1,7 @@
 // Package linear fits linear classifiers of two classes to sparse samples.
 //
 // The local classifier of intents has a solver of its own, see
-// docs/decisions/0025-one-fold-one-stemmer-two-solvers.md.
+// docs/decisions/0027-one-fold-one-stemmer-two-solvers.md.
 package linear
 
 import (
