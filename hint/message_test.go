@@ -48,7 +48,7 @@ func TestTheCurrentMessageIsTheLatest(t *testing.T) {
 			name: "frames and a quote", prompt: "[Fri 2026-11-20 22:57 UTC] <acme-notes>\nbook a flight\n</acme-notes>\n\n[Replying to Bob id:1]\nbook a table\n[/Replying]\nwrite code",
 			messages: []any{said("user", "[Ada] hi"), said("assistant", "hello")},
 			latest:   "write code", message: "write code",
-			before:   []payload.Turn{{Role: "user", Text: "hi"}, {Role: "assistant", Text: "hello"}, {Role: "user", Text: "book a table"}},
+			before: []payload.Turn{{Role: "user", Text: "hi"}, {Role: "assistant", Text: "hello"}, {Role: "user", Text: "book a table"}},
 		},
 		{
 			name: "queued messages", prompt: "[Queued messages while agent was busy]\n\n---\nQueued #1 (from Ada)\nbook a table\n\n---\nQueued #2\nwrite code\n\n---\nQueued #3\nthanks!",
