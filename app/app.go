@@ -212,9 +212,9 @@ func (a *App) connect(ctx context.Context) (err error) {
 // built-in intents take a third of that.
 const quietStart = time.Second
 
-// learnt waits until the local classifier has learnt the intents. Stop does not
+// trained waits until the local classifier has learnt the intents. Stop does not
 // wait for it: 5,000 intents take 43 s (docs/scaling.md).
-func (a *App) learnt(ctx context.Context) error {
+func (a *App) trained(ctx context.Context) error {
 	slow := time.AfterFunc(quietStart, func() { a.log.Info("learning the intents", "intents", len(a.live.intentsInForce().Enabled())) })
 	defer slow.Stop()
 	select {
@@ -273,7 +273,7 @@ func (a *App) takeEvents(ctx context.Context) error {
 
 // takeRequests starts to answer requests.
 func (a *App) takeRequests(ctx context.Context) error {
-	if err := a.learnt(ctx); err != nil {
+	if err := a.trained(ctx); err != nil {
 		return err
 	}
 	a.live.serve(a.hinter)

@@ -16,7 +16,7 @@ import (
 	"intenthint/config"
 	"intenthint/intents"
 	"intenthint/internal/retry"
-	"intenthint/learnt"
+	"intenthint/learning"
 	"intenthint/model"
 	"intenthint/model/provider"
 )
@@ -224,7 +224,7 @@ func (l *live) makeTiers(ctx context.Context) {
 			defer close(done)
 			began := time.Now()
 			l.makeTier(own, want)
-			learnt.Rest(own, time.Since(began))
+			learning.Rest(own, time.Since(began))
 		})
 	}
 }

@@ -46,13 +46,13 @@ func (l *live) swap(t taught) {
 	defer l.mu.Unlock()
 	same := l.local == t.local
 	l.taught = t
-	l.metrics.learnt.Set(float64(len(t.chosen.Used)))
+	l.metrics.learntExamples.Set(float64(len(t.chosen.Used)))
 	if !same {
 		l.refresh()
 	}
 }
 
-// Learn implements [learnt.Learner].
+// Learn implements [learning.Learner].
 func (l *live) Learn(lessons []record.Lesson) []record.Unused {
 	l.training.Lock()
 	defer l.training.Unlock()
@@ -79,7 +79,7 @@ func (t *taught) knows(text string) bool {
 	})
 }
 
-// Knows implements [learnt.Learner].
+// Knows implements [learning.Learner].
 func (l *live) Knows(text string) bool {
 	l.mu.Lock()
 	now := l.taught

@@ -19,7 +19,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/app/apptest"
-	"intenthint/learnt"
+	"intenthint/learning"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/record"
@@ -42,8 +42,8 @@ func intentOf(s *system, text string) string {
 	return s.Ask(s.Prompt(name, name, text), time.Minute).Header.Get(subjects.HeaderIntent)
 }
 
-// learning are the settings of a system that learns, with two intents.
-func learning(t *testing.T, more map[string]string) map[string]string {
+// withLearning are the settings of a system that learns, with two intents.
+func withLearning(t *testing.T, more map[string]string) map[string]string {
 	t.Helper()
 	all := map[string]string{"HINT_LEARN": "auto", "HINT_INTENTS_DIR": apptest.WriteIntents(t), "HINT_STORE": "kv", "HINT_MIN_CONFIDENCE": "0"}
 	maps.Copy(all, more)
@@ -71,11 +71,11 @@ func all(s *system, text, want string) bool {
 
 func TestWhatAPersonSaysIsLearntByAllProcesses(t *testing.T) {
 	t.Parallel()
-	settings := learning(t, map[string]string{"HINT_DATA_DIR": t.TempDir()})
+	settings := withLearning(t, map[string]string{"HINT_DATA_DIR": t.TempDir()})
 	one := start(t, settings)
 	settings["HINT_NATS_URL"], settings["HINT_DATA_DIR"] = one.Bus.URL(), t.TempDir()
 	two := start(t, settings)
-	examples := learnt.Of(app.Layout(one.Config), one.JS)
+	examples := learning.Of(app.Layout(one.Config), one.JS)
 	before := intentOf(one, newWording)
 	require.NotEqual(t, "MONEY", before)
 
@@ -105,7 +105,7 @@ func TestWhatAPersonSaysIsLearntByAllProcesses(t *testing.T) {
 
 func TestWhatWasLearntOutlivesARestartAndTheIntent(t *testing.T) {
 	t.Parallel()
-	settings := learning(t, map[string]string{"HINT_DATA_DIR": t.TempDir(), "HINT_REDACT": "off"})
+	settings := withLearning(t, map[string]string{"HINT_DATA_DIR": t.TempDir(), "HINT_REDACT": "off"})
 	s := start(t, settings)
 	for run, row := range map[string]struct{ text, intent string }{
 		"r1": {newWording, "MONEY"}, "r2": {"bring me to anna@example.com", "GONE"},
@@ -114,7 +114,7 @@ func TestWhatWasLearntOutlivesARestartAndTheIntent(t *testing.T) {
 		markHint(s, "s", run, "wrong", row.intent)
 	}
 	stored := func() map[string]string {
-		kept, err := learnt.Of(app.Layout(s.Config), s.JS).All(t.Context())
+		kept, err := learning.Of(app.Layout(s.Config), s.JS).All(t.Context())
 		require.NoError(t, err)
 		out := map[string]string{}
 		for _, l := range kept {
@@ -153,7 +153,7 @@ func TestWhatAModelIsSureOfIsLearnt(t *testing.T) {
 		}
 		return providertest.Answer{Text: fmt.Sprintf(`{"intent":"WEATHER","reason":"r","goal":"g","confidence":%g,"complexity":"low"}`, confidence)}
 	})
-	settings := learning(t, map[string]string{
+	settings := withLearning(t, map[string]string{
 		"HINT_CLASSIFIER": "hedged", "HINT_MODEL": "mock/small", "HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()),
 	})
 	s := start(t, settings)
@@ -162,7 +162,7 @@ func TestWhatAModelIsSureOfIsLearnt(t *testing.T) {
 	}
 	s.Eventually("learnt", func() bool { return learntIs(s, 1) })
 	s.Eventually("all events are applied", func() bool { return s.learnApplied() })
-	kept, err := learnt.Of(app.Layout(s.Config), s.JS).All(t.Context())
+	kept, err := learning.Of(app.Layout(s.Config), s.JS).All(t.Context())
 	require.NoError(t, err)
 	require.Len(t, kept, 1)
 	require.Equal(t, "sure", kept[0].RunID)
@@ -175,7 +175,7 @@ func TestWhatAModelIsSureOfIsLearnt(t *testing.T) {
 	// A person knows better.
 	markHint(s, "s", "sure", "wrong", "MONEY")
 	s.Eventually("corrected", func() bool {
-		kept, err := learnt.Of(app.Layout(s.Config), s.JS).All(t.Context())
+		kept, err := learning.Of(app.Layout(s.Config), s.JS).All(t.Context())
 		require.NoError(t, err)
 		return slices.ContainsFunc(kept, func(l record.Lesson) bool { return l.RunID == "sure" && l.Intent == "MONEY" && l.By == "ada" })
 	})
@@ -184,7 +184,7 @@ func TestWhatAModelIsSureOfIsLearnt(t *testing.T) {
 // learnApplied reports whether all events there are were applied by what learns.
 func (s *system) learnApplied() bool {
 	layout := app.Layout(s.Config)
-	durable, err := s.JS.Consumer(s.t.Context(), layout.Stream, learnt.Durable(layout).Name)
+	durable, err := s.JS.Consumer(s.t.Context(), layout.Stream, learning.Durable(layout).Name)
 	require.NoError(s.t, err)
 	info, err := durable.Info(s.t.Context())
 	require.NoError(s.t, err)
@@ -193,7 +193,7 @@ func (s *system) learnApplied() bool {
 
 func TestNothingIsLearntByDefault(t *testing.T) {
 	t.Parallel()
-	s := start(t, learning(t, map[string]string{"HINT_LEARN": ""}))
+	s := start(t, withLearning(t, map[string]string{"HINT_LEARN": ""}))
 	before := intentOf(s, newWording)
 	s.Ask(s.Prompt("s", "r", newWording), time.Minute)
 	markHint(s, "s", "r", "wrong", "MONEY")
@@ -204,9 +204,9 @@ func TestNothingIsLearntByDefault(t *testing.T) {
 		require.NoError(t, record.Each(t.Context(), sessions, "s", func(turn *store.Turn) { found = found || turn.Feedback != nil }))
 		return found
 	})
-	_, err = s.JS.KeyValue(t.Context(), learnt.Bucket(app.Layout(s.Config)).Bucket)
+	_, err = s.JS.KeyValue(t.Context(), learning.Bucket(app.Layout(s.Config)).Bucket)
 	require.ErrorIs(t, err, jetstream.ErrBucketNotFound)
-	_, err = s.JS.Consumer(t.Context(), app.Layout(s.Config).Stream, learnt.Durable(app.Layout(s.Config)).Name)
+	_, err = s.JS.Consumer(t.Context(), app.Layout(s.Config).Stream, learning.Durable(app.Layout(s.Config)).Name)
 	require.ErrorIs(t, err, jetstream.ErrConsumerNotFound)
 	require.Equal(t, before, intentOf(s, newWording))
 }
@@ -216,7 +216,7 @@ func TestNothingIsLearntByDefault(t *testing.T) {
 func TestTheEmbeddingTierLearns(t *testing.T) {
 	t.Parallel()
 	_, settings := apptest.EmbeddingModel(t)
-	s := start(t, learning(t, settings))
+	s := start(t, withLearning(t, settings))
 	embedded(s, 1)
 	before, from, _ := hinted(s, newWording)
 	require.Equal(t, "embedding", from)

@@ -33,7 +33,7 @@ type Metrics struct {
 	ready, requestsConnected, eventsConnected probe
 
 	sessions         prometheus.Gauge
-	learnt           prometheus.Gauge
+	learntExamples   prometheus.Gauge
 	embeddingReady   prometheus.Gauge
 	embeddings       *prometheus.CounterVec // by outcome
 	reloads          *prometheus.CounterVec // by what was reloaded and the result
@@ -54,7 +54,7 @@ func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r), hints: hint.NewMetrics(r), service: bus.NewMetrics(r),
 		sessions:         auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number."}),
-		learnt:           auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); examples that do not fit its intent files do not count."}),
+		learntExamples:   auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); examples that do not fit its intent files do not count."}),
 		embeddingReady:   auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing."}),
 		embeddings:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_embedding_messages_total", Help: "Messages whose local answer was needed while an embedding model was in use, by outcome: used; spared, the words were certain enough; unfit, in a language or of a kind that the built-in model does not support; busy, the limit of concurrent embeddings was reached; late; failed. In all but the first case the words answered alone."}, []string{"outcome"}),
 		reloads:          auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_reloads_total", Help: "Reloads of the configuration and of the intent files, by result."}, []string{"what", "result"}),

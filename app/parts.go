@@ -12,7 +12,7 @@ import (
 	"intenthint/hint/said"
 	"intenthint/internal/bus"
 	"intenthint/knowhub"
-	"intenthint/learnt"
+	"intenthint/learning"
 	"intenthint/model"
 	"intenthint/part"
 	"intenthint/payload"
@@ -29,7 +29,7 @@ func Parts() []part.Part { return parts(&App{}) }
 func parts(a *App) []part.Part {
 	return []part.Part{
 		hint.Part(a.hints()),
-		learnt.Part(a.lessons()),
+		learning.Part(a.lessons()),
 		triage.Part(func(shared *state.Store, mark func(context.Context, payload.Feedback) error) http.Handler {
 			return console.Triage(shared, mark)
 		}),

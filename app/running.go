@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"intenthint/hint"
-	"intenthint/learnt"
+	"intenthint/learning"
 	"intenthint/part"
 	"intenthint/payload"
 	"intenthint/store"
@@ -20,8 +20,8 @@ func (a *App) hints() hint.Core {
 }
 
 // lessons is what learns from use, and from what.
-func (a *App) lessons() learnt.Source {
-	return learnt.Source{Learner: a.live, Sessions: func() store.Store { return a.sessions }, MinConfidence: a.minConfidence}
+func (a *App) lessons() learning.Source {
+	return learning.Source{Learner: a.live, Sessions: func() store.Store { return a.sessions }, MinConfidence: a.minConfidence}
 }
 
 // openParts opens the parts that are on, in their order.

@@ -103,7 +103,7 @@ const (
 // Values of [Config.Learn]: whether the local classifier learns from use.
 const (
 	LearnOff  = "off"
-	LearnAuto = "auto" // see package learnt
+	LearnAuto = "auto" // see package learning
 )
 
 // Kinds of [Store].

@@ -35,7 +35,7 @@ import (
 	"intenthint/internal/natsserver"
 	"intenthint/internal/natstest"
 	"intenthint/internal/tlstest"
-	"intenthint/learnt"
+	"intenthint/learning"
 	"intenthint/record"
 	"intenthint/store"
 	storekv "intenthint/store/kv"
@@ -368,12 +368,12 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	}, quiet)
 
 	// What the local classifier learns, and forgets for good.
-	require.NoError(t, learnt.Of(layout(1), operator).Open(t.Context()))
-	examples := learnt.Of(layout(1), js)
+	require.NoError(t, learning.Of(layout(1), operator).Open(t.Context()))
+	examples := learning.Of(layout(1), js)
 	_, err = examples.Put(t.Context(), record.Lesson{RunID: "r1", Session: "s", Text: "x", Intent: "CHAT", Source: record.LessonModel, At: 1})
 	require.NoError(t, err)
 	ctx, cancel = context.WithCancel(t.Context())
-	examples.Follow(ctx, func(known []learnt.Example) {
+	examples.Follow(ctx, func(known []learning.Example) {
 		if len(known) == 1 {
 			cancel()
 		}

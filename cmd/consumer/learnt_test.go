@@ -10,7 +10,7 @@ import (
 	"intenthint/app"
 	"intenthint/app/apptest"
 	"intenthint/cmd/consumer/workbench"
-	"intenthint/learnt"
+	"intenthint/learning"
 	"intenthint/record"
 )
 
@@ -80,7 +80,7 @@ func TestLearntExamplesAreListedAndRemoved(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Equal(t, "removed 1 learnt example\n", stdout)
 	require.Empty(t, list())
-	kept, err := learnt.Of(app.Layout(s.Config), s.JS).All(t.Context())
+	kept, err := learning.Of(app.Layout(s.Config), s.JS).All(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []record.Lesson(nil), kept)
 }

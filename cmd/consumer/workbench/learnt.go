@@ -15,7 +15,7 @@ import (
 	"intenthint/improve/expand"
 	"intenthint/internal/bus"
 	"intenthint/internal/text"
-	"intenthint/learnt"
+	"intenthint/learning"
 	"intenthint/record"
 )
 
@@ -59,7 +59,7 @@ func (c *LearntLs) Run(inv *cli.Invocation) error {
 		return cli.PrintJSON(inv, list)
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(inv.Stderr, "no learnt examples in bucket %s\n", learnt.Bucket(app.Layout(inv.Config)).Bucket)
+		_, err := fmt.Fprintf(inv.Stderr, "no learnt examples in bucket %s\n", learning.Bucket(app.Layout(inv.Config)).Bucket)
 		return err
 	}
 	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
@@ -81,25 +81,25 @@ func (e *ListedExample) usage() string {
 
 // openLearnt connects as [cli.OpenForReading] does, and opens the examples of all
 // consumers. It creates nothing: the store is nil without a bucket.
-func openLearnt(inv *cli.Invocation) (*bus.Bus, *learnt.Store, error) {
+func openLearnt(inv *cli.Invocation) (*bus.Bus, *learning.Store, error) {
 	b, err := cli.OpenForReading(inv)
 	if err != nil {
 		return nil, nil, err
 	}
 	layout := app.Layout(inv.Config)
-	_, err = b.JS.KeyValue(inv.Ctx, learnt.Bucket(layout).Bucket)
+	_, err = b.JS.KeyValue(inv.Ctx, learning.Bucket(layout).Bucket)
 	switch {
 	case errors.Is(err, jetstream.ErrBucketNotFound):
 		return b, nil, nil
 	case err != nil:
 		b.Close()
-		return nil, nil, fmt.Errorf("bucket %s: %w", learnt.Bucket(layout).Bucket, err)
+		return nil, nil, fmt.Errorf("bucket %s: %w", learning.Bucket(layout).Bucket, err)
 	}
-	return b, learnt.Of(layout, b.JS), nil
+	return b, learning.Of(layout, b.JS), nil
 }
 
 // listExamples returns all examples, and which of them are used.
-func listExamples(inv *cli.Invocation, examples *learnt.Store) ([]ListedExample, error) {
+func listExamples(inv *cli.Invocation, examples *learning.Store) ([]ListedExample, error) {
 	list := []ListedExample{}
 	if examples == nil {
 		return list, nil
@@ -199,7 +199,7 @@ func (c *LearntRm) Run(inv *cli.Invocation) error {
 }
 
 // listed returns the runs of all examples.
-func listed(inv *cli.Invocation, examples *learnt.Store) ([]string, error) {
+func listed(inv *cli.Invocation, examples *learning.Store) ([]string, error) {
 	if examples == nil {
 		return nil, nil
 	}

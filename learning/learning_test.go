@@ -1,4 +1,4 @@
-package learnt_test
+package learning_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 	"intenthint/improve/expand"
 	"intenthint/internal/natstest"
-	"intenthint/learnt"
+	"intenthint/learning"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
@@ -25,9 +25,9 @@ import (
 
 var config = jetstream.KeyValueConfig{Bucket: "T_LEARNT"}
 
-func open(t *testing.T) *learnt.Store {
+func open(t *testing.T) *learning.Store {
 	t.Helper()
-	return learnt.New(natstest.JetStream(t, natstest.Start(t, nil)), config)
+	return learning.New(natstest.JetStream(t, natstest.Start(t, nil)), config)
 }
 
 func lesson(run, intent, source string, at int64) record.Lesson {
@@ -35,7 +35,7 @@ func lesson(run, intent, source string, at int64) record.Lesson {
 }
 
 // intentsOf are the examples that a store has, by run.
-func intentsOf(t *testing.T, s *learnt.Store) map[string]string {
+func intentsOf(t *testing.T, s *learning.Store) map[string]string {
 	t.Helper()
 	all, err := s.All(t.Context())
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestManyAtOnceWriteAnExampleOnce(t *testing.T) {
 	var mu sync.Mutex
 	written := 0
 	for range 8 {
-		s := learnt.New(natstest.JetStream(t, ns), config)
+		s := learning.New(natstest.JetStream(t, ns), config)
 		writing.Go(func() {
 			ok, err := s.Put(t.Context(), lesson("r", "A", "llm", 1))
 			require.NoError(t, err)
@@ -121,22 +121,22 @@ func TestManyAtOnceWriteAnExampleOnce(t *testing.T) {
 }
 
 // followed follows a store and returns what it has, by run, with its examples.
-func followed(t *testing.T, s *learnt.Store) (latest func() []learnt.Example) {
+func followed(t *testing.T, s *learning.Store) (latest func() []learning.Example) {
 	t.Helper()
 	var mu sync.Mutex
-	var now []learnt.Example
+	var now []learning.Example
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.Follow(ctx, func(examples []learnt.Example) {
+		s.Follow(ctx, func(examples []learning.Example) {
 			mu.Lock()
 			defer mu.Unlock()
 			now = examples
 		}, slog.New(slog.DiscardHandler))
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
-	return func() []learnt.Example {
+	return func() []learning.Example {
 		mu.Lock()
 		defer mu.Unlock()
 		return now
@@ -150,7 +150,7 @@ func TestFollowAndDelete(t *testing.T) {
 		_, err := s.Put(t.Context(), lesson(fmt.Sprint("r", i), "A", "llm", int64(i)))
 		require.NoError(t, err)
 	}
-	require.Eventually(t, func() bool { return len(learnt.Lessons(latest())) == 5 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(learning.Lessons(latest())) == 5 }, time.Minute, 5*time.Millisecond)
 	before := latest()
 	_, err := s.Put(t.Context(), lesson("r0", "B", "feedback", 1))
 	require.NoError(t, err)
@@ -168,16 +168,16 @@ func TestFollowAndDelete(t *testing.T) {
 }
 
 func TestSpent(t *testing.T) {
-	example := func(run, intent, source string, at int64) learnt.Example {
-		return learnt.Example{Lesson: lesson(run, intent, source, at)}
+	example := func(run, intent, source string, at int64) learning.Example {
+		return learning.Example{Lesson: lesson(run, intent, source, at)}
 	}
-	gone := func(run string, at int64) learnt.Example {
-		return learnt.Example{Lesson: lesson(run, "", "feedback", at), Removed: true}
+	gone := func(run string, at int64) learning.Example {
+		return learning.Example{Lesson: lesson(run, "", "feedback", at), Removed: true}
 	}
 	unused := func(run, source string, reason expand.Reason) record.Unused {
 		return record.Unused{Lesson: lesson(run, "A", source, 0), Reason: reason}
 	}
-	spent := learnt.Spent([]learnt.Example{
+	spent := learning.Spent([]learning.Example{
 		example("said long ago", "A", "feedback", 1), example("oldest", "A", "llm", 10), example("newest", "A", "llm", 30), example("newer", "A", "llm", 20),
 		example("of another", "B", "llm", 2), gone("removed long ago", 40), gone("removed", 60),
 		example("repeated", "A", "llm", 99), example("of an unknown intent", "C", "llm", 3), example("said, and repeated", "D", "feedback", 3),
@@ -210,22 +210,22 @@ func TestDecodeFact(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		body []byte
-		want learnt.Fact
+		want learning.Fact
 	}{
-		{"feedback", envelope(t, subjects.HookFeedback, payload.Feedback{Kind: "hint", RunID: "r", Verdict: "wrong"}, ctx), learnt.Fact{Session: "s", Run: "r", Key: store.Key{TS: 7, ID: "f"}}},
-		{"a sure model", envelope(t, subjects.HookTurnBegun, answer("llm", "A", 0.9), ctx), learnt.Fact{Session: "s", Run: "r"}},
-		{"the run of the context", envelope(t, subjects.HookTurnBegun, nameless, ctx), learnt.Fact{Session: "s", Run: "of the context"}},
-		{"feedback on a group", envelope(t, subjects.HookFeedback, payload.Feedback{Kind: "triage", MessageID: "m", Group: "g", Verdict: "skip"}, ctx), learnt.Fact{}},
-		{"a model that is not sure", envelope(t, subjects.HookTurnBegun, answer("llm", "A", 0.89), ctx), learnt.Fact{}},
-		{"the local classifier", envelope(t, subjects.HookTurnBegun, answer("local", "A", 0.99), ctx), learnt.Fact{}},
-		{"no intent", envelope(t, subjects.HookTurnBegun, answer("llm", "OTHER", 0.99), ctx), learnt.Fact{}},
-		{"no run", envelope(t, subjects.HookTurnBegun, nameless, payload.Context{SessionID: "s"}), learnt.Fact{}},
-		{"another hook", envelope(t, subjects.HookAgentEnd, map[string]any{}, ctx), learnt.Fact{}},
-		{"no feedback", envelope(t, subjects.HookFeedback, map[string]any{"kind": 1}, ctx), learnt.Fact{}},
-		{"no JSON", []byte("{"), learnt.Fact{}},
+		{"feedback", envelope(t, subjects.HookFeedback, payload.Feedback{Kind: "hint", RunID: "r", Verdict: "wrong"}, ctx), learning.Fact{Session: "s", Run: "r", Key: store.Key{TS: 7, ID: "f"}}},
+		{"a sure model", envelope(t, subjects.HookTurnBegun, answer("llm", "A", 0.9), ctx), learning.Fact{Session: "s", Run: "r"}},
+		{"the run of the context", envelope(t, subjects.HookTurnBegun, nameless, ctx), learning.Fact{Session: "s", Run: "of the context"}},
+		{"feedback on a group", envelope(t, subjects.HookFeedback, payload.Feedback{Kind: "triage", MessageID: "m", Group: "g", Verdict: "skip"}, ctx), learning.Fact{}},
+		{"a model that is not sure", envelope(t, subjects.HookTurnBegun, answer("llm", "A", 0.89), ctx), learning.Fact{}},
+		{"the local classifier", envelope(t, subjects.HookTurnBegun, answer("local", "A", 0.99), ctx), learning.Fact{}},
+		{"no intent", envelope(t, subjects.HookTurnBegun, answer("llm", "OTHER", 0.99), ctx), learning.Fact{}},
+		{"no run", envelope(t, subjects.HookTurnBegun, nameless, payload.Context{SessionID: "s"}), learning.Fact{}},
+		{"another hook", envelope(t, subjects.HookAgentEnd, map[string]any{}, ctx), learning.Fact{}},
+		{"no feedback", envelope(t, subjects.HookFeedback, map[string]any{"kind": 1}, ctx), learning.Fact{}},
+		{"no JSON", []byte("{"), learning.Fact{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			session, _, fact, err := learnt.DecodeFact("f", row.body)
+			session, _, fact, err := learning.DecodeFact("f", row.body)
 			require.NoError(t, err)
 			require.Equal(t, row.want, fact)
 			require.Equal(t, row.want.Session, session)
@@ -265,12 +265,12 @@ func TestSink(t *testing.T) {
 	marked := func(verdict, intent string) *store.Judgement {
 		return &store.Judgement{Feedback: store.Feedback{Verdict: verdict, Intent: intent}, At: "2026-01-01T00:00:00.009Z", Key: store.Key{TS: 9, ID: "f"}}
 	}
-	feedback := learnt.Fact{Session: "s", Run: "r", Key: store.Key{TS: 9, ID: "f"}}
-	answer := learnt.Fact{Session: "s", Run: "r"}
+	feedback := learning.Fact{Session: "s", Run: "r", Key: store.Key{TS: 9, ID: "f"}}
+	answer := learning.Fact{Session: "s", Run: "r"}
 	for _, row := range []struct {
 		name   string
 		turn   store.Turn
-		fact   learnt.Fact
+		fact   learning.Fact
 		from   int // the look at which the sessions have the turn
 		behind int // looks until the sessions have caught up
 		known  bool
@@ -282,13 +282,13 @@ func TestSink(t *testing.T) {
 		{name: "feedback on what is known", turn: turnOf(sure, marked("right", "")), fact: feedback, known: true, want: map[string]string{"r": "A"}},
 		{name: "sessions that are behind", turn: turnOf(sure, nil), fact: answer, from: 4, behind: 100, want: map[string]string{"r": "A"}},
 		{name: "sessions that caught up between two looks", turn: turnOf(sure, nil), fact: answer, from: 3, behind: 2, want: map[string]string{"r": "A"}},
-		{name: "a run that nobody knows", turn: turnOf(sure, nil), fact: learnt.Fact{Session: "s", Run: "x"}, behind: 3, want: map[string]string{}},
+		{name: "a run that nobody knows", turn: turnOf(sure, nil), fact: learning.Fact{Session: "s", Run: "x"}, behind: 3, want: map[string]string{}},
 		{name: "a verdict without an intent", turn: turnOf(sure, marked("wrong", "")), fact: feedback, want: map[string]string{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := open(t)
 			looks := 0
-			sink := &learnt.Sink{
+			sink := &learning.Sink{
 				Store: s, Sessions: &sessions{turn: row.turn, from: row.from}, Log: slog.New(slog.DiscardHandler),
 				MinConfidence: func() float64 { return 0.5 }, Refuses: func(record.Lesson) bool { return row.known },
 				Applied: func(context.Context) (applied, last uint64, err error) {
@@ -305,8 +305,8 @@ func TestSink(t *testing.T) {
 				_, err := s.Put(t.Context(), record.Lesson{RunID: "r", Session: "s", Text: "x", Intent: "A", Source: "llm", At: 1})
 				require.NoError(t, err)
 			}
-			require.NoError(t, sink.Apply(t.Context(), []learnt.Fact{row.fact}))
-			require.NoError(t, sink.Apply(t.Context(), []learnt.Fact{row.fact}), "again")
+			require.NoError(t, sink.Apply(t.Context(), []learning.Fact{row.fact}))
+			require.NoError(t, sink.Apply(t.Context(), []learning.Fact{row.fact}), "again")
 			require.Equal(t, row.want, intentsOf(t, s))
 		})
 	}
@@ -315,18 +315,18 @@ func TestSink(t *testing.T) {
 func TestSinkGivesTheEventBackWhenItStops(t *testing.T) {
 	ending := make(chan struct{})
 	close(ending)
-	sink := &learnt.Sink{
+	sink := &learning.Sink{
 		Store: open(t), Sessions: &sessions{from: 1 << 30}, Ending: ending, Log: slog.New(slog.DiscardHandler),
 		Applied: func(context.Context) (applied, last uint64, err error) { return 0, 10, nil },
 	}
-	err := sink.Apply(t.Context(), []learnt.Fact{{Session: "s", Run: "r"}})
+	err := sink.Apply(t.Context(), []learning.Fact{{Session: "s", Run: "r"}})
 	var temporary interface{ Temporary() bool }
 	require.ErrorAs(t, err, &temporary)
 	require.True(t, temporary.Temporary())
 
 	away := errors.New("server away")
 	sink.Applied = func(context.Context) (applied, last uint64, err error) { return 0, 0, away }
-	err = sink.Apply(t.Context(), []learnt.Fact{{Session: "s", Run: "r"}})
+	err = sink.Apply(t.Context(), []learning.Fact{{Session: "s", Run: "r"}})
 	require.ErrorIs(t, err, away)
 	require.ErrorAs(t, err, &temporary)
 }

@@ -1,4 +1,4 @@
-package learnt
+package learning
 
 import (
 	"context"
