@@ -136,7 +136,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.work.Go(func() { a.rebuilding.watch(ctx, a.sessions, cmp.Or(a.opts.LostCheck, rebuildCheck)) })
 	a.work.Go(func() { events.WatchStreams(ctx, a.events.JS, a.layout, a.metrics.events) })
 	a.work.Go(func() { a.metrics.countSessions(ctx, a.sessions, a.log) })
-	a.work.Go(func() { a.nameMissingRights(ctx) })
+	a.work.Go(func() { a.warnMissingPermissions(ctx) })
 	a.work.Go(func() { sweep(ctx, a.sessions, a.cfg.Store.Retention, a.log) })
 	a.showSystem(ctx)
 	a.health.serving.Store(true)
@@ -232,7 +232,7 @@ func (a *App) openSessions(ctx context.Context) error {
 		return err
 	}
 	a.rebuilding = newRebuilder(a.events.JS, a.layout, a.live.settings, a.log)
-	err := patiently(ctx, a.log, func(ctx context.Context) (err error) {
+	err := retryTemporary(ctx, a.log, func(ctx context.Context) (err error) {
 		a.sessions, err = OpenStore(ctx, a.cfg, a.events.JS, a.rebuilding.lost, a.log)
 		return err
 	})
@@ -298,13 +298,13 @@ func (a *App) takeRequests(ctx context.Context) error {
 		return err
 	}
 	a.cleanup.add("requests", service.Stop)
-	return patiently(ctx, a.log, a.requests.Subscribed)
+	return retryTemporary(ctx, a.log, a.requests.Subscribed)
 }
 
 // provision creates missing streams and durables, and waits for a server or
 // cluster that is still starting.
 func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Logger) error {
-	return patiently(ctx, log, func(ctx context.Context) error {
+	return retryTemporary(ctx, log, func(ctx context.Context) error {
 		warnings, err := bus.Provision(ctx, b.JS, layout)
 		for _, w := range warnings {
 			log.Warn("stream or durable differs from the settings", "warning", w, "command", "consumer stream plan")
@@ -323,9 +323,9 @@ var startRetry = retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Seco
 // startTimeout bounds one attempt: longer than NATS waits for an answer by itself.
 const startTimeout = 10 * time.Second
 
-// patiently retries do while it fails with a temporary error, such as a cluster
+// retryTemporary retries do while it fails with a temporary error, such as a cluster
 // without a leader or a server that restarts.
-func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) error) error {
+func retryTemporary(ctx context.Context, log *slog.Logger, do func(context.Context) error) error {
 	policy := retry.Policy{Backoff: startRetry, Temporary: bus.Temporary, Failed: func(attempt int, _ time.Duration, err error) {
 		log.Warn("waiting for NATS", "attempt", attempt, "error", err)
 	}}

@@ -44,7 +44,7 @@ func TestPatiently(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				calls := 0
-				err := patiently(t.Context(), quiet, func(ctx context.Context) error {
+				err := retryTemporary(t.Context(), quiet, func(ctx context.Context) error {
 					deadline, ok := ctx.Deadline()
 					require.True(t, ok)
 					require.Equal(t, startTimeout, time.Until(deadline))
@@ -61,7 +61,7 @@ func TestPatiently(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			began := time.Now()
-			err := patiently(ctx, quiet, func(context.Context) error { return nats.ErrNoResponders })
+			err := retryTemporary(ctx, quiet, func(context.Context) error { return nats.ErrNoResponders })
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.ErrorIs(t, err, nats.ErrNoResponders)
 			require.Equal(t, time.Minute, time.Since(began))

@@ -25,8 +25,8 @@ var (
 	// errRebuilding reports a store that another process rebuilds: it may bring a
 	// session back.
 	errRebuilding = errors.New("sessions are being rebuilt, try again later")
-	// errUntold reports that the consumer processes could not be notified.
-	errUntold = errors.New("session removed, but running consumers still remember its last messages until they restart")
+	// errNotNotified reports that the consumer processes could not be notified.
+	errNotNotified = errors.New("session removed, but running consumers still remember its last messages until they restart")
 )
 
 // Forgetter forgets sessions for good.
@@ -127,7 +127,7 @@ const maxRounds = 4
 // events keep arriving, or are not applied.
 func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgotten, err error) {
 	trail, token := f.trail(session, key), subjects.Name(session)
-	var unkept error
+	var notRecorded error
 	for round := 1; ; round++ {
 		n, last, err := trail.Count(ctx)
 		if err != nil {
@@ -149,30 +149,30 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 		if len(out.Stored) == 0 {
 			out.Stored = stored
 		}
-		if errors.Is(err, store.ErrUnkept) { // it is removed, and so must be the rest
-			unkept, err = err, nil
+		if errors.Is(err, store.ErrNotRecorded) { // it is removed, and so must be the rest
+			notRecorded, err = err, nil
 		}
 		switch {
 		case err != nil:
-			return out, errors.Join(unkept, err)
+			return out, errors.Join(notRecorded, err)
 		case !settled:
-			return out, errors.Join(unkept, fmt.Errorf("%w: a consumer has not applied all events, and may bring a part of %q back; remove it again", ErrInUse, session))
+			return out, errors.Join(notRecorded, fmt.Errorf("%w: a consumer has not applied all events, and may bring a part of %q back; remove it again", ErrInUse, session))
 		case n == 0 && len(stored) == 0:
-			untold := f.tell(session)
+			notNotified := f.notify(session)
 			err := f.removeLetters(ctx, trail, &out)
 			if err == nil {
 				err = f.forgetParts(ctx, session, &out)
 			}
-			return out, errors.Join(unkept, err, untold)
+			return out, errors.Join(notRecorded, err, notNotified)
 		case round == maxRounds:
-			return out, errors.Join(unkept, fmt.Errorf("%w: events of %q keep arriving; remove it again when it has ended", ErrInUse, session))
+			return out, errors.Join(notRecorded, fmt.Errorf("%w: events of %q keep arriving; remove it again when it has ended", ErrInUse, session))
 		}
 	}
 }
 
-// tell makes the consumer processes forget what the session's user said, and the
-// answers to its runs. The error wraps errUntold.
-func (f *Forgetter) tell(session string) error {
+// notify makes the consumer processes forget what the session's user said, and the
+// answers to its runs. The error wraps errNotNotified.
+func (f *Forgetter) notify(session string) error {
 	before := f.bus.NC.LastError()
 	var err error
 	// Consumers of an earlier version, which may run during an upgrade, know
@@ -188,7 +188,7 @@ func (f *Forgetter) tell(session string) error {
 		err = refusal(f.bus.NC, before)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUntold, err)
+		return fmt.Errorf("%w: %w", errNotNotified, err)
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func TestForgetGoesOnWhenRunsCannotBeKept(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(s.Config.Store.SessionsDir, ".removed"), nil, 0o600))
 
 	done, err := forget(t, s, "gone")
-	require.ErrorIs(t, err, store.ErrUnkept)
+	require.ErrorIs(t, err, store.ErrNotRecorded)
 	require.Equal(t, 2, done.Events)
 	require.Equal(t, 1, done.DeadLetters)
 	require.Nil(t, s.Document("gone"))

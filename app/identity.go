@@ -37,7 +37,7 @@ const settlePause = 250 * time.Millisecond
 // created, unless the NATS user may not look at the stream, or another process
 // names it meanwhile.
 func (a *App) identify(ctx context.Context) error {
-	err := patiently(ctx, a.log, func(ctx context.Context) error {
+	err := retryTemporary(ctx, a.log, func(ctx context.Context) error {
 		_, err := CheckSystem(ctx, a.cfg, a.requests)
 		return err
 	})
@@ -198,7 +198,7 @@ func sourceOf(ctx context.Context, cfg *config.Config, sessions store.Reader) (s
 }
 
 func (a *App) readSystem(ctx context.Context) (found bus.System, alive bool, err error) {
-	err = patiently(ctx, a.log, func(ctx context.Context) (err error) {
+	err = retryTemporary(ctx, a.log, func(ctx context.Context) (err error) {
 		found, alive, err = bus.ReadSystem(ctx, a.requests.JS, a.layout)
 		return err
 	})

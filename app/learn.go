@@ -9,8 +9,8 @@ import (
 	"intenthint/record"
 )
 
-// taught is a catalogue and the local classifier trained on it.
-type taught struct {
+// trainedCatalog is a catalogue and the local classifier trained on it.
+type trainedCatalog struct {
 	// files is the catalogue of the intent files, and trained the model trained on
 	// it.
 	files   *intents.Catalog
@@ -25,8 +25,8 @@ type taught struct {
 
 // learn trains on intent files and the lessons that fit them, which may take as long
 // as [local.Train]. It does not train if t has the same input.
-func (t taught) learn(files *intents.Catalog, trained *local.Model, lessons []record.Lesson) taught {
-	next := taught{files: files, trained: trained, lessons: lessons, catalog: files, local: trained}
+func (t trainedCatalog) learn(files *intents.Catalog, trained *local.Model, lessons []record.Lesson) trainedCatalog {
+	next := trainedCatalog{files: files, trained: trained, lessons: lessons, catalog: files, local: trained}
 	if len(lessons) > 0 {
 		next.chosen = record.Choose(files, trained, lessons, record.MaxLessons)
 	}
@@ -34,18 +34,18 @@ func (t taught) learn(files *intents.Catalog, trained *local.Model, lessons []re
 	case t.files == files && maps.EqualFunc(t.chosen.Examples, next.chosen.Examples, slices.Equal):
 		next.catalog, next.local = t.catalog, t.local
 	case len(next.chosen.Examples) > 0:
-		next.catalog = files.Taught(next.chosen.Examples)
+		next.catalog = files.WithExamples(next.chosen.Examples)
 		next.local = local.Train(next.catalog)
 	}
 	return next
 }
 
 // swap puts a catalogue and its model in force. training is held.
-func (l *live) swap(t taught) {
+func (l *live) swap(t trainedCatalog) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	same := l.local == t.local
-	l.taught = t
+	l.trainedCatalog = t
 	l.metrics.learntExamples.Set(float64(len(t.chosen.Used)))
 	if !same {
 		l.refresh()
@@ -57,7 +57,7 @@ func (l *live) Learn(lessons []record.Lesson) []record.Unused {
 	l.training.Lock()
 	defer l.training.Unlock()
 	l.mu.Lock()
-	now := l.taught
+	now := l.trainedCatalog
 	l.mu.Unlock()
 	next := now.learn(now.files, now.trained, lessons)
 	l.swap(next)
@@ -70,7 +70,7 @@ func (l *live) Learn(lessons []record.Lesson) []record.Unused {
 }
 
 // knows reports whether a text is already an example of any intent.
-func (t *taught) knows(text string) bool {
+func (t *trainedCatalog) knows(text string) bool {
 	normal := local.Normalize(text)
 	same := func(e string) bool { return local.Normalize(e) == normal }
 	all := append(slices.Clone(t.catalog.Enabled()), t.catalog.Fallback())
@@ -82,7 +82,7 @@ func (t *taught) knows(text string) bool {
 // Knows implements [learning.Learner].
 func (l *live) Knows(text string) bool {
 	l.mu.Lock()
-	now := l.taught
+	now := l.trainedCatalog
 	l.mu.Unlock()
 	return now.knows(text)
 }

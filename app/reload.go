@@ -40,9 +40,9 @@ type live struct {
 	training sync.Mutex
 
 	// mu guards the building of settings; requests never take it.
-	mu       sync.Mutex
-	prepared // the configuration and what is derived from it alone
-	taught   // the catalogue and the local classifier
+	mu             sync.Mutex
+	prepared       // the configuration and what is derived from it alone
+	trainedCatalog // the catalogue and the local classifier
 	// directory is the source of the files, nil for the built-in ones.
 	directory *intents.Directory
 	// tier is the current embedding tier; wanted holds the basis of the next one
@@ -303,7 +303,7 @@ func (l *live) useCatalog(files *intents.Catalog) {
 	l.training.Lock()
 	defer l.training.Unlock()
 	l.mu.Lock()
-	now := l.taught
+	now := l.trainedCatalog
 	l.mu.Unlock()
 	if files == now.files {
 		return

@@ -6,10 +6,10 @@ import (
 	"intenthint/internal/bus"
 )
 
-// nameMissingRights warns of the permissions that the NATS user lacks (contract §9).
+// warnMissingPermissions warns of the permissions that the NATS user lacks (contract §9).
 // The server tells a refusal only when a permission is used, which may be much later,
 // and then an event is lost. It uses a connection of its own.
-func (a *App) nameMissingRights(ctx context.Context) {
+func (a *App) warnMissingPermissions(ctx context.Context) {
 	if a.requests.Embedded() {
 		return
 	}

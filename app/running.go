@@ -53,7 +53,7 @@ func (a *App) env(ctx context.Context, name string, program part.Program) part.E
 		Program: program, Layout: a.layout, DataDir: a.cfg.DataDir, Requests: a.requests, Events: a.events,
 		Log: a.log.With("part", name),
 		Retry: func(ctx context.Context, do func(context.Context) error) error {
-			return patiently(ctx, a.log, do)
+			return retryTemporary(ctx, a.log, do)
 		},
 		Go: func(work func(context.Context)) { a.work.Go(func() { work(ctx) }) },
 		Publish: func(ctx context.Context, about payload.Context, said payload.Feedback) error {
@@ -98,7 +98,7 @@ func (a *App) run(ctx context.Context, name string, r *part.Running) error {
 
 // startSink starts a sink of the event stream.
 func (a *App) startSink(ctx context.Context, take part.Sink) (sink part.Taking, err error) {
-	err = patiently(ctx, a.log, func(once context.Context) (err error) {
+	err = retryTemporary(ctx, a.log, func(once context.Context) (err error) {
 		sink, err = take(once, part.Stream{JS: a.events.JS, Layout: a.layout, Metrics: a.metrics.events, Log: a.log})
 		return err
 	})

@@ -233,10 +233,10 @@ func (c *Console) changeLetters(w http.ResponseWriter, r *http.Request) {
 	}
 	done, err := c.carryOutLetters(r, queue, view)
 	if err != nil {
-		c.message(w, http.StatusBadGateway, "Dead letters", fmt.Sprintf("%s of %d; then: %s", o.Action.told(done), len(view.Rows), err))
+		c.message(w, http.StatusBadGateway, "Dead letters", fmt.Sprintf("%s of %d; then: %s", o.Action.pastTense(done), len(view.Rows), err))
 		return
 	}
-	did := c.notices.add(notice{Text: o.Action.told(done) + "."})
+	did := c.notices.add(notice{Text: o.Action.pastTense(done) + "."})
 	http.Redirect(w, r, lettersPath+"?"+url.Values{"did": {did}}.Encode(), http.StatusSeeOther)
 }
 
@@ -258,8 +258,8 @@ func (c *Console) carryOutLetters(r *http.Request, queue *events.DeadLetters, vi
 	return done, nil
 }
 
-// told returns the action in the past tense, with the number of letters.
-func (a letterAction) told(n int) string {
+// pastTense returns the action in the past tense, with the number of letters.
+func (a letterAction) pastTense(n int) string {
 	past := "Replayed "
 	if a == remove {
 		past = "Deleted "

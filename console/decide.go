@@ -209,7 +209,7 @@ func (c *Console) notice(ctx context.Context, experiences Reviewed, v url.Values
 		}
 	}
 	if len(tasks) > 0 {
-		n.Text = did.told(len(tasks))
+		n.Text = did.pastTense(len(tasks))
 	}
 	if len(tasks) == 1 {
 		n.Task = tasks[0]
@@ -238,8 +238,8 @@ func ids(list string) []string {
 	return out
 }
 
-// told returns the action in the past tense.
-func (a action) told(n int) string {
+// pastTense returns the action in the past tense.
+func (a action) pastTense(n int) string {
 	past := map[action]string{approve: "Approved", reject: "Rejected", undo: "Pending again"}[a]
 	if n == 1 {
 		return past + ":"

@@ -51,18 +51,18 @@ func (m marks) amend(token string, turn *store.Turn) {
 
 // notices are short-lived messages, looked up by a random name in the URL, so a made-up
 // name shows nothing.
-type notices struct{ byName *lru.Cache[string, told] }
+type notices struct{ byName *lru.Cache[string, sentNotice] }
 
-type told struct {
+type sentNotice struct {
 	notice
 	at time.Time
 }
 
-func newNotices() notices { return notices{newCache[string, told](maxMarks)} }
+func newNotices() notices { return notices{newCache[string, sentNotice](maxMarks)} }
 
 func (n notices) add(what notice) (name string) {
 	name = rand.Text()
-	n.byName.Add(name, told{what, time.Now()})
+	n.byName.Add(name, sentNotice{what, time.Now()})
 	return name
 }
 
@@ -111,8 +111,8 @@ func judgementOf(form url.Values, catalog *intents.Catalog) (judgement, error) {
 	return j, nil
 }
 
-// told returns the verdict in the past tense.
-func (j judgement) told() string {
+// pastTense returns the verdict in the past tense.
+func (j judgement) pastTense() string {
 	if j.intent == "" {
 		return "Marked " + j.verdict + ":"
 	}
@@ -170,7 +170,7 @@ func (c *Console) judge(w http.ResponseWriter, r *http.Request) {
 		},
 		at: now,
 	})
-	did := c.notices.add(notice{Text: j.told(), Task: line(turn.Said())})
+	did := c.notices.add(notice{Text: j.pastTense(), Task: line(turn.Said())})
 	http.Redirect(w, r, j.goBack(did), http.StatusSeeOther) //nolint:gosec // of localPath
 }
 

@@ -29,8 +29,8 @@ type row struct {
 	Intent string
 	// Confidence is nil if there was no answer.
 	Confidence *float64
-	// Unsaid means that the confidence was too low for a hint.
-	Unsaid bool
+	// Unsure means that the confidence was too low for a hint.
+	Unsure bool
 	Source string
 	// RunnerUp is the likeliest other intent, "" for none.
 	RunnerUp           string
@@ -47,7 +47,7 @@ func rowOf(e record.Entry, minConfidence float64) row {
 	}
 	if r.Confidence != nil {
 		r.Intent = cmp.Or(e.Answered, e.Intent)
-		r.Unsaid = *r.Confidence < minConfidence
+		r.Unsure = *r.Confidence < minConfidence
 	}
 	return r
 }

@@ -157,8 +157,8 @@ func (d decided) Opinion() string {
 	return markedWrong
 }
 
-// Told returns the decision in the past tense.
-func (d decided) Told() string {
+// PastTense returns the decision in the past tense.
+func (d decided) PastTense() string {
 	if d.Verdict == state.Skip {
 		return "skipped"
 	}
@@ -318,7 +318,7 @@ func (t *triagePage) judge(w http.ResponseWriter, r *http.Request) {
 	}
 	c.log.Info("message marked", "verdict", right, "group", group, "message", id, "client", client(r.RemoteAddr))
 	t.opinions.add(d, right)
-	did := c.notices.add(notice{Text: fmt.Sprintf("Marked: %s was %s.", decided{Decision: d}.Told(), decided{d, right}.Opinion()), Task: line(d.Text)})
+	did := c.notices.add(notice{Text: fmt.Sprintf("Marked: %s was %s.", decided{Decision: d}.PastTense(), decided{d, right}.Opinion()), Task: line(d.Text)})
 	http.Redirect(w, r, j.goBack(did), http.StatusSeeOther) //nolint:gosec // of localPath
 }
 

@@ -24,7 +24,7 @@ type Intent struct {
 	Triggers []string
 	// Examples are messages as people write them.
 	Examples []string
-	// Learnt are further examples that are not in a file: see [Catalog.Taught].
+	// Learnt are further examples that are not in a file: see [Catalog.WithExamples].
 	Learnt []string
 	// Domain is the category that the intent is listed under; if it is "", the
 	// prefix of the id is used (contract §6).
@@ -95,10 +95,10 @@ func (c *Catalog) index() {
 	c.byID[FallbackID] = theFallback
 }
 
-// Taught returns the root with learnt examples for its intents and the
+// WithExamples returns the root with learnt examples for its intents and the
 // fallback, by id: the local classifier learns from them, but models do not see
 // them. Each list replaces the previous one; unknown ids are ignored.
-func (c *Catalog) Taught(examples map[string][]string) *Catalog {
+func (c *Catalog) WithExamples(examples map[string][]string) *Catalog {
 	root := c.root
 	out := &Catalog{fallback: root.fallback, byID: root.byID, keywords: root.keywords}
 	out.enabled = slices.Clone(root.enabled)

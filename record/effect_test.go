@@ -15,7 +15,7 @@ import (
 )
 
 // hinting is a classified turn of a side; nil for a time without a holdout.
-func hinting(session string, after time.Duration, heldOut *bool, with func(*store.Turn)) told {
+func hinting(session string, after time.Duration, heldOut *bool, with func(*store.Turn)) sessionTurn {
 	return turn(session, "main", after, 1000, func(t *store.Turn) {
 		t.Intent = store.Intent{Result: classified("CODE", 0.9, "local"), HeldOut: heldOut}
 		if heldOut != nil && *heldOut {
@@ -38,7 +38,7 @@ func calls(failed, done int) func(*store.Turn) {
 	}
 }
 
-func compared(turns []told, o record.EffectOptions) record.EffectReport {
+func compared(turns []sessionTurn, o record.EffectOptions) record.EffectReport {
 	effect := record.NewEffect(o)
 	for _, t := range turns {
 		effect.Add(t.session, t.turn)
@@ -49,7 +49,7 @@ func compared(turns []told, o record.EffectOptions) record.EffectReport {
 // aMonth are 300 sessions with hints and 60 that were held out, which call more
 // tools, of which more fail, take longer, and are corrected more often. Two intents;
 // the second has too few sessions.
-func aMonth() (out []told) {
+func aMonth() (out []sessionTurn) {
 	random := rand.New(rand.NewPCG(11, 12))
 	for i := range 360 {
 		heldOut := i%6 == 0
@@ -109,18 +109,18 @@ func TestAnEffectDoesNotDependOnTheOrder(t *testing.T) {
 
 func TestWhichSessionsAreCompared(t *testing.T) {
 	held, hinted := new(true), new(false)
-	unanswered := func(session string, after time.Duration) told { return turn(session, "main", after, 1000, nil) }
+	unanswered := func(session string, after time.Duration) sessionTurn { return turn(session, "main", after, 1000, nil) }
 	for _, row := range []struct {
 		name                            string
-		turns                           []told
+		turns                           []sessionTurn
 		hinted, heldOut, mixed, outside int
 	}{
-		{"one of each side", []told{hinting("a", 0, held, nil), hinting("b", 0, hinted, nil)}, 1, 1, 0, 0},
-		{"without a holdout", []told{hinting("a", 0, nil, nil)}, 0, 0, 0, 1},
-		{"from before the holdout on", []told{hinting("a", 0, nil, nil), hinting("a", time.Minute, hinted, nil)}, 0, 0, 1, 0},
-		{"changed sides", []told{hinting("a", 0, held, nil), hinting("a", time.Minute, hinted, nil)}, 0, 0, 1, 0},
-		{"a turn that nobody answered", []told{hinting("a", 0, held, nil), unanswered("a", time.Minute)}, 0, 1, 0, 0},
-		{"none was answered", []told{unanswered("a", 0)}, 0, 0, 0, 1},
+		{"one of each side", []sessionTurn{hinting("a", 0, held, nil), hinting("b", 0, hinted, nil)}, 1, 1, 0, 0},
+		{"without a holdout", []sessionTurn{hinting("a", 0, nil, nil)}, 0, 0, 0, 1},
+		{"from before the holdout on", []sessionTurn{hinting("a", 0, nil, nil), hinting("a", time.Minute, hinted, nil)}, 0, 0, 1, 0},
+		{"changed sides", []sessionTurn{hinting("a", 0, held, nil), hinting("a", time.Minute, hinted, nil)}, 0, 0, 1, 0},
+		{"a turn that nobody answered", []sessionTurn{hinting("a", 0, held, nil), unanswered("a", time.Minute)}, 0, 1, 0, 0},
+		{"none was answered", []sessionTurn{unanswered("a", 0)}, 0, 0, 0, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			out := compared(row.turns, record.EffectOptions{})
@@ -138,7 +138,7 @@ func TestWhichTurnsAreCompared(t *testing.T) {
 		turns int
 	}{{"", 1}, {"unchanged", 1}, {"holdout", 1}, {"low_confidence", 0}} {
 		t.Run("skip "+row.skip, func(t *testing.T) {
-			out := compared([]told{hinting("a", 0, new(false), skipped(row.skip))}, record.EffectOptions{})
+			out := compared([]sessionTurn{hinting("a", 0, new(false), skipped(row.skip))}, record.EffectOptions{})
 			require.Equal(t, row.turns, out.Total.Hinted.Turns)
 		})
 	}
@@ -151,26 +151,26 @@ func TestOutcomesPerTurn(t *testing.T) {
 	hinted := new(false)
 	for _, row := range []struct {
 		name                             string
-		turns                            []told
+		turns                            []sessionTurn
 		errors, calls, corrections, took float64
 	}{
-		{"tool calls", []told{hinting("a", 0, hinted, calls(1, 2)), hinting("b", 0, hinted, calls(0, 1))}, 0.5, 2, 0, 1000},
-		{"a correction is that of the turn before", []told{
+		{"tool calls", []sessionTurn{hinting("a", 0, hinted, calls(1, 2)), hinting("b", 0, hinted, calls(0, 1))}, 0.5, 2, 0, 1000},
+		{"a correction is that of the turn before", []sessionTurn{
 			hinting("a", 0, hinted, nil), hinting("a", time.Minute, hinted, saying("no, I meant the other one")),
 		}, 0, 0, 0.5, 1000},
-		{"in a turn without an answer too", []told{
+		{"in a turn without an answer too", []sessionTurn{
 			hinting("a", 0, hinted, nil), turn("a", "main", time.Minute, 1000, saying("そうじゃなくて")),
 		}, 0, 0, 1, 1000},
-		{"the first message of a session corrects nothing", []told{hinting("a", 0, hinted, saying("wrong file"))}, 0, 0, 0, 1000},
-		{"nor does that of another session", []told{hinting("a", 0, hinted, nil), hinting("b", time.Minute, hinted, saying("wrong file"))}, 0, 0, 0, 1000},
-		{"a mark counts once", []told{
+		{"the first message of a session corrects nothing", []sessionTurn{hinting("a", 0, hinted, saying("wrong file"))}, 0, 0, 0, 1000},
+		{"nor does that of another session", []sessionTurn{hinting("a", 0, hinted, nil), hinting("b", time.Minute, hinted, saying("wrong file"))}, 0, 0, 0, 1000},
+		{"a mark counts once", []sessionTurn{
 			hinting("a", 0, hinted, func(t *store.Turn) { t.Feedback = &store.Judgement{Feedback: store.Feedback{Verdict: "wrong"}} }),
 			hinting("a", time.Minute, hinted, saying("wrong file")),
 		}, 0, 0, 0.5, 1000},
-		{"a mark that it is right is not a correction", []told{
+		{"a mark that it is right is not a correction", []sessionTurn{
 			hinting("a", 0, hinted, func(t *store.Turn) { t.Feedback = &store.Judgement{Feedback: store.Feedback{Verdict: "right"}} }),
 		}, 0, 0, 0, 1000},
-		{"a turn that goes on has no duration", []told{
+		{"a turn that goes on has no duration", []sessionTurn{
 			hinting("a", 0, hinted, func(t *store.Turn) { t.End = nil }), hinting("a", time.Minute, hinted, func(t *store.Turn) { t.End.TS += 1000 }),
 		}, 0, 0, 0, 2000},
 	} {
@@ -184,7 +184,7 @@ func TestOutcomesPerTurn(t *testing.T) {
 }
 
 func TestSessionsSince(t *testing.T) {
-	turns := []told{
+	turns := []sessionTurn{
 		hinting("old", -time.Minute, new(false), nil), hinting("old", time.Minute, new(false), nil), hinting("new", time.Minute, new(true), nil),
 	}
 	out := compared(turns, record.EffectOptions{Since: noon})

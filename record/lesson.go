@@ -72,8 +72,8 @@ const (
 	Unjudged Unfit = "unjudged"
 	// Unnamed means that it was marked wrong, but nobody named the right intent.
 	Unnamed Unfit = "unnamed"
-	// Unsaid means that it was marked right, but had no hint.
-	Unsaid Unfit = "unsaid"
+	// WithoutHint means that it was marked right, but had no hint.
+	WithoutHint Unfit = "unsaid"
 	// Dependent means that the message cannot be understood without those before
 	// it.
 	Dependent Unfit = "dependent"
@@ -119,7 +119,7 @@ func labelOf(turn *store.Turn, minConfidence float64) (Lesson, Unfit) {
 		case f.Verdict == payload.VerdictWrong:
 			return Lesson{}, Unnamed
 		case result == nil || result.Confidence < minConfidence:
-			return Lesson{}, Unsaid
+			return Lesson{}, WithoutHint
 		}
 		l.Intent = result.Intent
 		return l, ""

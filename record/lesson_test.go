@@ -75,7 +75,7 @@ func TestLessonOf(t *testing.T) {
 		{"a model that finds no intent", other, record.Lesson{}, record.Unjudged},
 		{"no answer", none, record.Lesson{}, record.Unjudged},
 		{"marked wrong, and no more", markedAs(turnOf(asked, "llm", 0.95), "wrong", ""), record.Lesson{}, record.Unnamed},
-		{"marked right, but nothing was said", markedAs(turnOf(asked, "local", 0.49), "right", ""), record.Lesson{}, record.Unsaid},
+		{"marked right, but nothing was said", markedAs(turnOf(asked, "local", 0.49), "right", ""), record.Lesson{}, record.WithoutHint},
 		{"leans on the message before", after(markedAs(turnOf("and tomorrow?", "local", 0.6), "wrong", "WEATHER")), record.Lesson{}, record.Dependent},
 		{"leans on a message that was recorded", recalling(turnOf("and tomorrow?", "llm", 0.95)), record.Lesson{}, record.Dependent},
 		{"says yes to something", after(turnOf("yes please", "llm", 0.95)), record.Lesson{}, record.Dependent},

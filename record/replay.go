@@ -102,12 +102,12 @@ func compare(t *Turn, then, now Answer) (d Difference, ok bool) {
 		Session: t.Session, RunID: t.RunID, TS: t.TS, Text: t.Text,
 		From: then.Intent, To: now.Intent, FromConfidence: then.Confidence, ToConfidence: now.Confidence,
 		FromSource: then.Source, ToSource: now.Source,
-		FromAnswered: then.unsaid(), ToAnswered: now.unsaid(), FromRunnerUp: then.RunnerUp, ToRunnerUp: now.RunnerUp, Right: t.right(then),
+		FromAnswered: then.choiceWithoutHint(), ToAnswered: now.choiceWithoutHint(), FromRunnerUp: then.RunnerUp, ToRunnerUp: now.RunnerUp, Right: t.right(then),
 	}, true
 }
 
-// unsaid returns the classifier's choice if there was no hint.
-func (a Answer) unsaid() string {
+// choiceWithoutHint returns the classifier's choice if there was no hint.
+func (a Answer) choiceWithoutHint() string {
 	if a.Chosen == a.Intent {
 		return ""
 	}

@@ -16,8 +16,8 @@ import (
 	"intenthint/store"
 )
 
-// told is a turn with its session.
-type told struct {
+// sessionTurn is a turn with its session.
+type sessionTurn struct {
 	session store.Summary
 	turn    *store.Turn
 }
@@ -26,7 +26,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // turn is one that began a time after noon and took so many milliseconds; none for
 // one that has not ended.
-func turn(session, agent string, after time.Duration, tookMs int64, with func(*store.Turn)) told {
+func turn(session, agent string, after time.Duration, tookMs int64, with func(*store.Turn)) sessionTurn {
 	ts := noon.Add(after).UnixMilli()
 	t := &store.Turn{RunID: fmt.Sprint(session, "-", ts), Begin: store.Key{TS: ts}}
 	if tookMs >= 0 {
@@ -35,7 +35,7 @@ func turn(session, agent string, after time.Duration, tookMs int64, with func(*s
 	if with != nil {
 		with(t)
 	}
-	return told{store.Summary{Token: session, SessionID: session, AgentID: agent}, t}
+	return sessionTurn{store.Summary{Token: session, SessionID: session, AgentID: agent}, t}
 }
 
 func classified(intent string, confidence float64, source string) *payload.Classification {
@@ -43,8 +43,8 @@ func classified(intent string, confidence float64, source string) *payload.Class
 }
 
 // aDay are turns of every kind.
-func aDay() []told {
-	return []told{
+func aDay() []sessionTurn {
+	return []sessionTurn{
 		turn("s1", "main", 0, 4000, func(t *store.Turn) {
 			t.Intent.Result = classified("CODE", 0.9, "llm")
 			t.Intent.Result.ModelCalls, t.Intent.Result.Tokens = 2, &payload.Tokens{In: 1200, Out: 80}
@@ -78,7 +78,7 @@ func aDay() []told {
 	}
 }
 
-func counted(turns []told, o record.StatsOptions) record.StatsReport {
+func counted(turns []sessionTurn, o record.StatsOptions) record.StatsReport {
 	stats := record.NewStats(o)
 	for _, t := range turns {
 		stats.Add(t.session, t.turn)
@@ -102,7 +102,7 @@ func TestStatsOfNothing(t *testing.T) {
 
 func TestStatsDoNotDependOnTheOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var turns []told
+	var turns []sessionTurn
 	for i := range 500 {
 		turns = append(turns, turn(fmt.Sprint("s", i%50), "main", time.Duration(i)*time.Hour, random.Int64N(100_000), func(t *store.Turn) {
 			t.Intent.Result = classified(fmt.Sprint("I", i%7), random.Float64(), "local")
@@ -125,7 +125,7 @@ func TestDaysAreThoseOfTheUser(t *testing.T) {
 		}
 		return out
 	}
-	turns := []told{turn("s", "a", 3*time.Hour, 0, nil), turn("s", "a", 5*time.Hour, 0, nil)}
+	turns := []sessionTurn{turn("s", "a", 3*time.Hour, 0, nil), turn("s", "a", 5*time.Hour, 0, nil)}
 	require.Equal(t, []string{"2026-11-22 2"}, names(counted(turns, record.StatsOptions{}).Days))
 	require.Equal(t, []string{"2026-11-22 1", "2026-11-23 1"}, names(counted(turns, record.StatsOptions{Location: taipei}).Days))
 }
@@ -144,7 +144,7 @@ func TestDurations(t *testing.T) {
 		{"a thousand", 1000, record.Duration{Turns: 1000, MedianMs: 500, P95Ms: 950, MeanMs: 500}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var turns []told
+			var turns []sessionTurn
 			for i := range row.turns {
 				turns = append(turns, turn("s", "a", 0, int64(i+1), nil))
 			}

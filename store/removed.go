@@ -13,9 +13,9 @@ import (
 // begin a run again that was removed, so a store keeps the names of the runs that
 // [Remover] removed, as hashes.
 
-// ErrUnkept reports a session that [Remover] removed without keeping the names of
+// ErrNotRecorded reports a session that [Remover] removed without keeping the names of
 // all of its runs.
-var ErrUnkept = errors.New("session removed, but late events may begin its runs again")
+var ErrNotRecorded = errors.New("session removed, but late events may begin its runs again")
 
 // RemovedRun is the name under which a store keeps a run of a removed session. It
 // reveals neither; with the run "" it names the session.

@@ -107,7 +107,7 @@ type Remover interface {
 	// losses. It returns the names of the files or keys removed, none for an
 	// unknown session. Facts applied later begin a new session; a request without an
 	// answer ([Begin.Unanswered]) does not begin a removed run again, unless the error
-	// is [ErrUnkept].
+	// is [ErrNotRecorded].
 	Remove(ctx context.Context, token string) (removed []string, err error)
 }
 

@@ -15,11 +15,11 @@ func TestTrainLearnsWhatACatalogueWasTaught(t *testing.T) {
 		t.Skip("trains on the built-in intents")
 	}
 	base := intents.Bundled()
-	taught := base.Taught(map[string][]string{
+	extended := base.WithExamples(map[string][]string{
 		"HOME_AUTOMATION":  {"water the ficus every other tuesday"},
 		intents.FallbackID: {"zorbulate my quibbleflax"},
 	})
-	model := Train(taught)
+	model := Train(extended)
 	for _, row := range []struct{ name, text, intent string }{
 		{"an intent", "water the ficus every other tuesday", "HOME_AUTOMATION"},
 		{"the fallback", "zorbulate my quibbleflax", intents.FallbackID},
@@ -34,7 +34,7 @@ func TestTrainLearnsWhatACatalogueWasTaught(t *testing.T) {
 				require.NotEqual(t, row.intent, Trained(base).Predict(row.text, nil, nil).Intent)
 			}
 			require.GreaterOrEqual(t, p.Confidence, 0.8)
-			require.Contains(t, TextsOf(taught), row.text)
+			require.Contains(t, TextsOf(extended), row.text)
 			require.NotContains(t, TextsOf(base), row.text)
 		})
 	}

@@ -192,7 +192,7 @@ func TestDoctorExaminesDirectories(t *testing.T) {
 	}
 }
 
-func TestDoctorNamesMissingRights(t *testing.T) {
+func TestDoctorNamesMissingPermissions(t *testing.T) {
 	at := newSite(t)
 	code, _, stderr := at.command("operator", nil, "stream", "apply", "--yes")
 	require.Zero(t, code, stderr)

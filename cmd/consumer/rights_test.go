@@ -144,7 +144,7 @@ func requireAllowed(t *testing.T, log string) {
 	}
 }
 
-func TestMissingRightsAreNamed(t *testing.T) {
+func TestMissingPermissionsAreNamed(t *testing.T) {
 	at := newSite(t)
 	for _, row := range []struct {
 		name, user string

@@ -26,12 +26,12 @@ func (s *Store) Remove(ctx context.Context, token string) (removed []string, err
 	}
 	defer unlock()
 	s.forget(token)
-	unkept := s.keepRemoved(ctx, token)
+	notRecorded := s.keepRemoved(ctx, token)
 	removed, err = s.remove(token)
-	if err == nil && unkept != nil {
-		unkept = fmt.Errorf("%w: %w", store.ErrUnkept, unkept)
+	if err == nil && notRecorded != nil {
+		notRecorded = fmt.Errorf("%w: %w", store.ErrNotRecorded, notRecorded)
 	}
-	if err = errors.Join(err, unkept); err != nil {
+	if err = errors.Join(err, notRecorded); err != nil {
 		return removed, fmt.Errorf("removing session %s: %w", token, err)
 	}
 	return removed, nil

@@ -92,7 +92,7 @@ func TestRemoveGoesOnWhenRunsCannotBeKept(t *testing.T) {
 			require.FileExists(t, filepath.Join(dir, "s.history.jsonl"))
 			c.spoil(t, dir)
 			removed, err := s.Remove(t.Context(), "s")
-			require.ErrorIs(t, err, store.ErrUnkept)
+			require.ErrorIs(t, err, store.ErrNotRecorded)
 			require.ErrorIs(t, err, c.err)
 			require.Equal(t, []string{"s.history.jsonl", "s.json"}, removed)
 			left, err := filepath.Glob(filepath.Join(dir, "s.*"))

@@ -22,7 +22,7 @@ var unfitBecause = []struct {
 	why    string
 }{
 	{record.Unnamed, "marked wrong without an intent (consumer feedback RUN wrong --intent ID)"},
-	{record.Unsaid, "marked right, but without a hint"},
+	{record.WithoutHint, "marked right, but without a hint"},
 	{record.Dependent, "not understandable without the messages before"},
 	{record.Long, "longer than 200 characters"},
 	{record.Blank, "without words"},
