@@ -79,7 +79,7 @@ func Of(l bus.Layout, js jetstream.JetStream) *Store { return New(js, Bucket(l))
 
 // open begins to learn from use.
 func open(ctx context.Context, env part.Env, s Source) (*part.Running, error) {
-	t := &trainer{learner: s, store: Of(env.Layout, env.Events.JS), kept: env.Layout.MaxAge, log: env.Log, wake: make(chan struct{}, 1)}
+	t := &trainer{learner: s, store: Of(env.Layout, env.Events.JS), retention: env.Layout.MaxAge, log: env.Log, wake: make(chan struct{}, 1)}
 	if err := env.Retry(ctx, t.store.Open); err != nil {
 		env.Log.Warn("bucket unavailable, will retry", "error", err)
 	}
@@ -142,10 +142,10 @@ func Rest(ctx context.Context, took time.Duration) {
 type trainer struct {
 	learner Learner
 	store   *Store
-	// kept is how long events are kept; 0 means forever.
-	kept time.Duration
-	log  *slog.Logger
-	wake chan struct{}
+	// retention is how long events are kept; 0 means forever.
+	retention time.Duration
+	log       *slog.Logger
+	wake      chan struct{}
 
 	mu       sync.Mutex
 	examples []Example
@@ -183,8 +183,8 @@ func (t *trainer) train(ctx context.Context) {
 	t.mu.Unlock()
 	unused := t.learner.Learn(Lessons(examples))
 	before := time.Time{}
-	if t.kept > 0 {
-		before = time.Now().Add(-t.kept)
+	if t.retention > 0 {
+		before = time.Now().Add(-t.retention)
 	}
 	if _, err := t.store.Delete(ctx, Spent(examples, unused, record.MaxLessons, before)); err != nil && ctx.Err() == nil {
 		t.log.Debug("surplus examples not deleted", "error", err)

@@ -25,7 +25,7 @@ type Metrics struct {
 	times     *prometheus.HistogramVec // by decision
 	tokens    *prometheus.CounterVec   // by direction
 	failures  *prometheus.CounterVec   // by operation
-	told      prometheus.Counter
+	recalled  prometheus.Counter
 	marks     prometheus.Gauge
 }
 
@@ -39,7 +39,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		times:     auto.NewHistogramVec(prometheus.HistogramOpts{Name: "intenthint_triage_duration_seconds", Help: "Time from receiving a before_dispatch request to replying, by decision.", Buckets: telemetry.LatencyBuckets}, []string{"decision"}),
 		tokens:    auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_triage_tokens_total", Help: "Tokens of the triage model's answers, by direction. The model metrics count them too."}, []string{"direction"}),
 		failures:  auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_triage_state_errors_total", Help: "Failed reads and writes of the shared state of the triage gate, by operation."}, []string{"operation"}),
-		told:      auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_triage_skipped_told_total", Help: "Skipped messages that were told to the next turn of their group."}),
+		recalled:  auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_triage_skipped_told_total", Help: "Skipped messages that were told to the next turn of their group."}),
 		marks:     auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_triage_marks", Help: "Messages marked by people that this process knows, 2000 at most."}),
 	}
 	telemetry.Zero(m.decisions, telemetry.Values(state.Respond), telemetry.Values(reasons...))

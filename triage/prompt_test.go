@@ -163,7 +163,7 @@ func TestUntold(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got []string
-			for _, d := range new(Settings).untold(messages("lunch?", long, "ok"), row.event, nil) {
+			for _, d := range new(Settings).withoutPrompted(messages("lunch?", long, "ok"), row.event, nil) {
 				got = append(got, d.Text)
 			}
 			require.Equal(t, row.want, got)
@@ -172,10 +172,10 @@ func TestUntold(t *testing.T) {
 	t.Run("of several lines", func(t *testing.T) {
 		several := messages("ok bye")
 		for _, spoken := range []string{`ok\nbye`, `Jo: ok\nbye`, `so far:\n[from 5] ok\n\nbye`} {
-			require.Empty(t, new(Settings).untold(several, payload.BeforePromptBuild{Messages: user(spoken)}, nil), spoken)
+			require.Empty(t, new(Settings).withoutPrompted(several, payload.BeforePromptBuild{Messages: user(spoken)}, nil), spoken)
 		}
 		for _, spoken := range []string{`not ok\nbye`, `Jo: ok\nbye all`} {
-			require.Equal(t, several, new(Settings).untold(several, payload.BeforePromptBuild{Messages: user(spoken)}, nil), spoken)
+			require.Equal(t, several, new(Settings).withoutPrompted(several, payload.BeforePromptBuild{Messages: user(spoken)}, nil), spoken)
 		}
 	})
 	t.Run("of another time", func(t *testing.T) {
@@ -184,9 +184,9 @@ func TestUntold(t *testing.T) {
 			skipped := []state.Decision{{Text: "ok", At: sent}}
 			event := payload.BeforePromptBuild{Messages: user("ok")}
 			event.Messages[0].Timestamp = at
-			require.Equal(t, held, len(new(Settings).untold(skipped, event, nil)) == 0, at)
+			require.Equal(t, held, len(new(Settings).withoutPrompted(skipped, event, nil)) == 0, at)
 		}
 	})
 	set := &Settings{Redact: true}
-	require.Empty(t, set.untold(messages("ask [EMAIL]"), payload.BeforePromptBuild{Prompt: "ask alice@example.com"}, nil), "what is stored is redacted")
+	require.Empty(t, set.withoutPrompted(messages("ask [EMAIL]"), payload.BeforePromptBuild{Prompt: "ask alice@example.com"}, nil), "what is stored is redacted")
 }

@@ -75,8 +75,8 @@ func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, e
 		}
 		return hook.Result{}, err
 	}
-	messages = set.untold(messages, e, payload.DecodeHeldMessages(req.Envelope.Ctx))
-	s.Metrics.told.Add(float64(len(messages)))
+	messages = set.withoutPrompted(messages, e, payload.DecodeHeldMessages(req.Envelope.Ctx))
+	s.Metrics.recalled.Add(float64(len(messages)))
 	block := Block(messages)
 	if block == "" {
 		return hook.Result{}, nil
@@ -108,11 +108,11 @@ func (s *Settings) tells(ctx payload.Context) bool {
 	return !outside
 }
 
-// untold leaves out messages that are already in the prompt, in the gateway's
+// withoutPrompted leaves out messages that are already in the prompt, in the gateway's
 // transcript, or in its additions to the request (held). An older message of
 // the transcript does not count: it is another message with the same text, such
 // as "ok".
-func (s *Settings) untold(messages []state.Decision, e payload.BeforePromptBuild, held map[string]bool) []state.Decision {
+func (s *Settings) withoutPrompted(messages []state.Decision, e payload.BeforePromptBuild, held map[string]bool) []state.Decision {
 	var t transcript
 	t.add(e.Prompt, timeless, s.Redact)
 	left := transcriptMessages

@@ -53,8 +53,8 @@ type trainer struct {
 	mu    sync.Mutex
 	on    bool
 	marks []state.Mark
-	// learnt are the marks of the last training.
-	learnt []state.Mark
+	// lastMarks are the marks of the last training.
+	lastMarks []state.Mark
 }
 
 func newTrainer() *trainer { return &trainer{wake: make(chan struct{}, 1)} }
@@ -74,7 +74,7 @@ func (t *trainer) enable(on bool) {
 	defer t.mu.Unlock()
 	if on && !t.on {
 		t.train(t.marks)
-		t.learnt = t.marks
+		t.lastMarks = t.marks
 	}
 	t.on = on
 }
@@ -104,12 +104,12 @@ func (t *trainer) run(ctx context.Context) {
 		case <-t.wake:
 		}
 		t.mu.Lock()
-		marks, due := t.marks, t.on && !slices.Equal(t.marks, t.learnt)
+		marks, due := t.marks, t.on && !slices.Equal(t.marks, t.lastMarks)
 		t.mu.Unlock()
 		if due {
 			t.train(marks)
 			t.mu.Lock()
-			t.learnt = marks
+			t.lastMarks = marks
 			t.mu.Unlock()
 		}
 		select {

@@ -48,7 +48,7 @@ const (
 // reply returns how a message may relate to what the assistant offered.
 func (c *cues) reply() reply {
 	switch {
-	case !c.has(roleAnswer | roleAssent), c.has(roleAside | roleBye), c.length > maxLeaning:
+	case !c.has(roleAnswer | roleAssent), c.has(roleAside | roleBye), c.length > maxFollowUp:
 		return replyNone
 	case c.content == 0:
 		return replyAnswer

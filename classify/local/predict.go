@@ -133,12 +133,12 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		likeliest.first = alone.second
 	}
 	share := shareOf(sc.scores, &alone, &likeliest)
-	if c.leans(alone.pFirst, share, maxEchoes) < negligible || brings(message) {
+	if c.followUpProbability(alone.pFirst, share, maxEchoes) < negligible || brings(message) {
 		return alone // also if it brings along what it is about
 	}
 	conversation = c.resumed(sc, conversation)
 	echoed := c.echoes(sc, conversation)
-	if c.leans(alone.pFirst, share, echoed) < negligible {
+	if c.followUpProbability(alone.pFirst, share, echoed) < negligible {
 		return alone
 	}
 	own := append(sc.own[:0], sc.scores...)
@@ -148,9 +148,9 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		m.request(sc, message, allowed, by)
 		return alone
 	}
-	leans := c.leans(alone.pFirst, shareOf(own, &alone, &before), echoed)
+	pFollowUp := c.followUpProbability(alone.pFirst, shareOf(own, &alone, &before), echoed)
 	sc.alone = divide(sc.alone, &alone, own, allowed)
-	v, followed := follow(leans, alone, before, sc.alone, sc.topic)
+	v, followed := follow(pFollowUp, alone, before, sc.alone, sc.topic)
 	if followed {
 		v.earlier = earlier
 		message = earlier

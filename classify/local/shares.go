@@ -65,8 +65,8 @@ func (s shares) heed(text shares) {
 // verdict that decides; what it loses in probability goes to other intents. own are
 // the shares of the message alone; topic, those of the earlier message, becomes those
 // of the result.
-func follow(leans float64, alone, before verdict, own, topic shares) (verdict, bool) {
-	v, p, followed := alone, 1-leans, false
+func follow(pFollowUp float64, alone, before verdict, own, topic shares) (verdict, bool) {
+	v, p, followed := alone, 1-pFollowUp, false
 	if before.other() {
 		if v.pFirst *= p; before.first == v.first {
 			v.pFirst += (1 - p) * before.pFirst
@@ -79,14 +79,14 @@ func follow(leans float64, alone, before verdict, own, topic shares) (verdict, b
 	}
 	topic.heed(own)
 	first := topic.likeliest()
-	if followed = leans*before.pIn*topic[first] > p*alone.confidence(); followed {
-		v, p = before, leans
+	if followed = pFollowUp*before.pIn*topic[first] > p*alone.confidence(); followed {
+		v, p = before, pFollowUp
 		v.first = first
 	}
 	v.pIn = 1 - p*(1-v.pIn)
 	total := 0.0
 	for c := range topic {
-		topic[c] = leans*before.pIn*topic[c] + (1-leans)*alone.pIn*own[c]
+		topic[c] = pFollowUp*before.pIn*topic[c] + (1-pFollowUp)*alone.pIn*own[c]
 		total += topic[c]
 	}
 	v.pFirst = topic[v.first]

@@ -29,9 +29,9 @@ const (
 	// without spaces.
 	maxPhraseWords = 5
 	maxPhraseHan   = 8
-	// maxLeaning is the length of the longest message that may lean on another,
+	// maxFollowUp is the length of the longest message that may lean on another,
 	// in quarters of a word: see wideLength.
-	maxLeaning = 56
+	maxFollowUp = 56
 	// maxAside is how much else a message that closes a topic may say, likewise.
 	maxAside = 8
 	// doubtful is added to probabilities of which a logarithm is taken: none is
@@ -61,9 +61,9 @@ func (c *cues) has(r role) bool { return c.roles&r != 0 }
 // farewell, a greeting, or consent when nothing was asked.
 func (c *cues) closes(asked bool) bool {
 	switch {
-	case c.length <= maxLeaning && c.content == 0 && c.has(roleBye) && !c.has(roleRefers|roleAside):
+	case c.length <= maxFollowUp && c.content == 0 && c.has(roleBye) && !c.has(roleRefers|roleAside):
 		return true // "well then, good night"
-	case c.length > maxLeaning, c.has(roleGoesOn | roleRefers | roleAside):
+	case c.length > maxFollowUp, c.has(roleGoesOn | roleRefers | roleAside):
 		return false
 	case c.has(roleThanks | roleBye | roleGreet):
 		return c.content <= maxAside && c.content*2 <= c.length && (!asked || !c.has(roleAssent))
@@ -91,14 +91,14 @@ func Dependent(message string) bool {
 	var t reading
 	t.reset(message)
 	c := cuesOf(&t)
-	return c.content == 0 && c.length <= maxLeaning || c.content <= oneWord && c.has(roleGoesOn|roleRefers)
+	return c.content == 0 && c.length <= maxFollowUp || c.content <= oneWord && c.has(roleGoesOn|roleRefers)
 }
 
 // cuesOf reads the cues of a message; if it is too long to lean on another,
 // only those of its beginning.
 func cuesOf(t *reading) cues {
 	var c cues
-	for i := 0; i < len(t.tokens) && c.length <= maxLeaning; {
+	for i := 0; i < len(t.tokens) && c.length <= maxFollowUp; {
 		tok := t.tokens[i]
 		switch tok.kind {
 		case tokenWord:
@@ -169,7 +169,7 @@ func phraseAt(t *reading, i int) (words int, r role) {
 
 // readHan reads a run of a script without spaces.
 func (c *cues) readHan(runes []rune, last bool) {
-	for i := 0; i < len(runes) && c.length <= maxLeaning; {
+	for i := 0; i < len(runes) && c.length <= maxFollowUp; {
 		n, r := 1, role(0)
 		h := uint64(hashSeed)
 		for k := i; k < len(runes) && k-i < maxPhraseHan; k++ {
@@ -204,23 +204,23 @@ func wideLength(runes []rune) (length int) {
 
 // The signals that a message leans on an earlier one.
 const (
-	leanBias   = iota
-	leanGoesOn // "and …", "what about …"
-	leanRefers // "shorter", "the same", "it"
-	leanEmpty  // no word names a subject
-	leanLength // as a share of maxLeaning; words without a role count twice
-	leanAlone  // the logarithm of the probability that the message's own intent is wrong
-	leanBare   // no word has a role
-	leanShare  // the logarithm of shareOf
-	leanEchoes // see echoes; less if the message has an intent of its own
-	numLean
+	followUpBias   = iota
+	followUpGoesOn // "and …", "what about …"
+	followUpRefers // "shorter", "the same", "it"
+	followUpEmpty  // no word names a subject
+	followUpLength // as a share of maxFollowUp; words without a role count twice
+	followUpAlone  // the logarithm of the probability that the message's own intent is wrong
+	followUpBare   // no word has a role
+	followUpShare  // the logarithm of shareOf
+	followUpEchoes // see echoes; less if the message has an intent of its own
+	numFollowUp
 )
 
 // They take the first positions of the signals of [Model].
-var _ [numSignals - numLean]struct{}
+var _ [numSignals - numFollowUp]struct{}
 
-// leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{6.2, 1.1, 0.8, 1.5, -3, 1.2, -1.4, 2.2, 1.7}
+// followUpWeights weigh the signals that a message leans on an earlier one.
+var followUpWeights = logistic{6.2, 1.1, 0.8, 1.5, -3, 1.2, -1.4, 2.2, 1.7}
 
 func (c *cues) signals(own, share float64, echoed int) signals {
 	var s signals
@@ -229,31 +229,31 @@ func (c *cues) signals(own, share float64, echoed int) signals {
 			s[at] = 1
 		}
 	}
-	s[leanBias] = 1
-	flag(leanGoesOn, c.has(roleGoesOn))
-	flag(leanRefers, c.has(roleRefers))
-	flag(leanEmpty, c.content == 0)
-	s[leanLength] = float64(c.length+c.content) / maxLeaning
-	s[leanAlone] = math.Log(1 - own + doubtful)
-	s[leanShare] = math.Log(share + doubtful)
-	flag(leanBare, c.content == c.length)
-	s[leanEchoes] = float64(echoed) * (1 - own)
+	s[followUpBias] = 1
+	flag(followUpGoesOn, c.has(roleGoesOn))
+	flag(followUpRefers, c.has(roleRefers))
+	flag(followUpEmpty, c.content == 0)
+	s[followUpLength] = float64(c.length+c.content) / maxFollowUp
+	s[followUpAlone] = math.Log(1 - own + doubtful)
+	s[followUpShare] = math.Log(share + doubtful)
+	flag(followUpBare, c.content == c.length)
+	s[followUpEchoes] = float64(echoed) * (1 - own)
 	return s
 }
 
-// mayLean reports whether a message may lean on an earlier one at all.
-func (c *cues) mayLean() bool {
-	return c.length > 0 && c.length <= maxLeaning && !c.has(roleAside)
+// mayFollowUp reports whether a message may lean on an earlier one at all.
+func (c *cues) mayFollowUp() bool {
+	return c.length > 0 && c.length <= maxFollowUp && !c.has(roleAside)
 }
 
-// leans is the probability that a message leans on an earlier one, given that of
-// its own intent, [shareOf] both, and how many words it [echoes].
-func (c *cues) leans(own, share float64, echoed int) float64 {
-	if !c.mayLean() {
+// followUpProbability is the probability that a message leans on an earlier one,
+// given that of its own intent, [shareOf] both, and how many words it [echoes].
+func (c *cues) followUpProbability(own, share float64, echoed int) float64 {
+	if !c.mayFollowUp() {
 		return 0
 	}
 	s := c.signals(own, share, echoed)
-	return leaning.probability(&s)
+	return followUpWeights.probability(&s)
 }
 
 // echoes returns how many subject words the message that sc has read shares
@@ -262,10 +262,10 @@ func (c *cues) leans(own, share float64, echoed int) float64 {
 // at their ends. For scripts without spaces it counts pairs of characters.
 func (c *cues) echoes(sc *scratch, conversation []payload.Turn) int {
 	n := len(conversation) - 1
-	if n < 0 || conversation[n].Role != payload.RoleAssistant || c.content == 0 || !c.mayLean() {
+	if n < 0 || conversation[n].Role != payload.RoleAssistant || c.content == 0 || !c.mayFollowUp() {
 		return 0
 	}
-	var room [maxLeaning]uint64
+	var room [maxFollowUp]uint64
 	return min(shared(sc, sc.subjects(room[:0]), conversation[n:]), maxEchoes)
 }
 
@@ -274,10 +274,10 @@ func (c *cues) echoes(sc *scratch, conversation []payload.Turn) int {
 // with it than with the last pair and all others. It returns the whole conversation
 // otherwise.
 func (c *cues) resumed(sc *scratch, conversation []payload.Turn) []payload.Turn {
-	if c.content == 0 || !c.mayLean() {
+	if c.content == 0 || !c.mayFollowUp() {
 		return conversation
 	}
-	var room [maxLeaning]uint64
+	var room [maxFollowUp]uint64
 	own := sc.subjects(room[:0])
 	best, end := -1, len(conversation)
 	out := conversation
@@ -305,10 +305,10 @@ func (sc *scratch) subjects(own []uint64) []uint64 {
 	return own
 }
 
-// shared is how many of the words, of which there are at most maxLeaning, the turns
+// shared is how many of the words, of which there are at most maxFollowUp, the turns
 // have, too. It overwrites sc.reply.
 func shared(sc *scratch, words []uint64, turns []payload.Turn) int {
-	var room [maxLeaning]uint64
+	var room [maxFollowUp]uint64
 	left := append(room[:0], words...)
 	for _, turn := range turns {
 		sc.reply.reset(turn.Text)
@@ -383,10 +383,10 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 			topic, from = alone, said
 			continue
 		}
-		leans := c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), echoed)
+		pFollowUp := c.followUpProbability(alone.pFirst, shareOf(sc.scores, &alone, &topic), echoed)
 		sc.alone = divide(sc.alone, &alone, sc.scores, allowed)
 		var followed bool
-		if topic, followed = follow(leans, alone, topic, sc.alone, sc.topic); !followed {
+		if topic, followed = follow(pFollowUp, alone, topic, sc.alone, sc.topic); !followed {
 			from = said
 		}
 	}

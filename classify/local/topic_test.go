@@ -143,7 +143,7 @@ func TestKanaAreShort(t *testing.T) {
 		"它在同样的地方又出错了之前那样反而好一些能不能改回去再试一次看看":  false,
 	} {
 		c := cuesIn(message)
-		require.Equal(t, want, c.mayLean(), message)
+		require.Equal(t, want, c.mayFollowUp(), message)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestFollow(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name            string
-		leans           float64
+		pFollowUp       float64
 		alone, before   verdict
 		followed, other bool
 		class           int
@@ -267,7 +267,7 @@ func TestFollow(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			topic := split(tt.before)
-			v, followed := follow(tt.leans, tt.alone, tt.before, split(tt.alone), topic)
+			v, followed := follow(tt.pFollowUp, tt.alone, tt.before, split(tt.alone), topic)
 			require.Equal(t, tt.followed, followed)
 			require.Equal(t, tt.other, v.other())
 			require.Equal(t, tt.class, v.first)
@@ -338,9 +338,9 @@ func conversations(t *testing.T, name string) []conversationLine {
 	return lines
 }
 
-// leaningSamples are the signals of the development conversations that do not
+// followUpSamples are the signals of the development conversations that do not
 // close a topic.
-func leaningSamples(t *testing.T, m *Model) (obs []observation, writers []string) {
+func followUpSamples(t *testing.T, m *Model) (obs []observation, writers []string) {
 	sc := m.newScratch()
 	for _, writer := range []string{"topics-dev.jsonl", "topics-dev-2.jsonl", "topics-dev-3.jsonl", "topics-dev-4.jsonl", "topics-dev-5.jsonl"} {
 		for _, line := range conversations(t, writer) {
@@ -367,10 +367,10 @@ func leaningSamples(t *testing.T, m *Model) (obs []observation, writers []string
 	return obs, writers
 }
 
-// The weights of leaning are this fit, rounded. -v prints it; a writer is left out at
+// followUpWeights are this fit, rounded. -v prints it; a writer is left out at
 // a time to see how it does on the messages of one that it was not fitted to.
-func TestLeaningIsFitted(t *testing.T) {
-	obs, writers := leaningSamples(t, bundled())
+func TestFollowUpWeightsAreFitted(t *testing.T) {
+	obs, writers := followUpSamples(t, bundled())
 	fit := func(without string) logistic {
 		var some []observation
 		for i, o := range obs {
@@ -400,8 +400,8 @@ func TestLeaningIsFitted(t *testing.T) {
 	}
 	t.Logf("writers left out: %d of %d right, log loss %.3f", right, len(obs), loss/float64(len(obs)))
 	require.Greater(t, float64(right), 0.8*float64(len(obs)))
-	for i := range leaning {
-		require.InDelta(t, l[i], leaning[i], 0.8, "signal %d: fit again after a change of the catalogue or the phrases", i)
+	for i := range followUpWeights {
+		require.InDelta(t, l[i], followUpWeights[i], 0.8, "signal %d: fit again after a change of the catalogue or the phrases", i)
 	}
 }
 

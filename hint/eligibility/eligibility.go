@@ -144,8 +144,8 @@ func isWebchat(ctx payload.Context) bool { return strings.EqualFold(ctx.Provider
 // Chat constants: the gateway's word, else what the session key says. mainKey is the gateway's main session key if it is not
 // [DefaultMainKey].
 func chatType(ctx payload.Context, mainKey string) string {
-	if told := strings.ToLower(ctx.ChatType); slices.Contains(toldTypes, told) {
-		return told
+	if given := strings.ToLower(ctx.ChatType); slices.Contains(gatewayTypes, given) {
+		return given
 	}
 	key := strings.ToLower(ctx.SessionKey)
 	rest, ofAgent := afterAgent(key)
@@ -166,8 +166,8 @@ func chatType(ctx payload.Context, mainKey string) string {
 	return ChatUnknown
 }
 
-// toldTypes are the chat types that a gateway tells (contract §4.6).
-var toldTypes = []string{ChatDirect, ChatGroup, ChatChannel, ChatExplicit}
+// gatewayTypes are the chat types that a gateway tells (contract §4.6).
+var gatewayTypes = []string{ChatDirect, ChatGroup, ChatChannel, ChatExplicit}
 
 func isMain(rest, mainKey string) bool {
 	return rest == DefaultMainKey || mainKey != "" && strings.EqualFold(rest, mainKey)

@@ -55,15 +55,15 @@ type run struct {
 	// of a retry does not state what the user wants. It is "" if it was not kept.
 	// The lock of the memory guards it.
 	prompt string
-	answer kept
+	answer compactAnswer
 	// read are the skills of the answer that the run has read, by name. The lock
 	// of the memory guards it.
 	read []string
 }
 
-// kept is an answer in compact form: most of a hint's text is shared by all hints
+// compactAnswer is an answer in compact form: most of a hint's text is shared by all hints
 // of an intent.
-type kept struct {
+type compactAnswer struct {
 	own    string
 	rest   unique.Handle[string]
 	skip   eligibility.Skip
@@ -72,17 +72,17 @@ type kept struct {
 	full   bool
 }
 
-func keep(a Answer) kept {
+func compact(a Answer) compactAnswer {
 	own, rest := render.Split(a.Hint)
-	return kept{strings.Clone(own), unique.Make(rest), a.Skip, a.Result, a.Skills, a.Full}
+	return compactAnswer{strings.Clone(own), unique.Make(rest), a.Skip, a.Result, a.Skills, a.Full}
 }
 
-// answer returns the answer that was kept.
-func (k kept) answer() Answer {
+// answer returns the answer in full.
+func (k compactAnswer) answer() Answer {
 	return Answer{k.own + k.rest.Value(), k.skip, k.result, k.skills, k.full}
 }
 
-func (k kept) final() bool { return Answer{Skip: k.skip}.Final() }
+func (k compactAnswer) final() bool { return Answer{Skip: k.skip}.Final() }
 
 // memory holds the first answers of recent runs, those of this process and of
 // others.
@@ -217,7 +217,7 @@ func (m *memory) answer(key string, known *run, a Answer) Answer {
 		// Others may be reading the old answer.
 		known = m.begin(key, known.prompt)
 	}
-	known.answer = keep(a)
+	known.answer = compact(a)
 	if a.Final() {
 		m.forget(known)
 	}

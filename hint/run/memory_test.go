@@ -115,10 +115,10 @@ func TestKeptAnswersRoundTrip(t *testing.T) {
 		{Skip: eligibility.Deadline},
 		{Hint: "a hint of some other shape"},
 	} {
-		require.Equal(t, a, keep(a).answer())
-		require.Equal(t, a.Final(), keep(a).final())
+		require.Equal(t, a, compact(a).answer())
+		require.Equal(t, a.Final(), compact(a).final())
 	}
-	one, two := keep(Answer{Hint: "x\ncomplexity: low\nrest"}), keep(Answer{Hint: "y\ncomplexity: low\nrest"})
+	one, two := compact(Answer{Hint: "x\ncomplexity: low\nrest"}), compact(Answer{Hint: "y\ncomplexity: low\nrest"})
 	require.Equal(t, one.rest, two.rest, "what hints share is kept once")
 }
 

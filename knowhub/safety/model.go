@@ -34,7 +34,7 @@ type model struct {
 // numbers.
 const header = 8 + 4*4
 
-var learnt = sync.OnceValue(func() model { return readModel(trained) })
+var classifier = sync.OnceValue(func() model { return readModel(trained) })
 
 // readModel reads what writeModel writes.
 func readModel(data []byte) model {

@@ -45,7 +45,7 @@ func Marks(parts ...string) []string {
 	if len(parts) > 1 {
 		joined := text.CutBytes(strings.Join(parts, "\n"), maxText)
 		s := unescape(seen(joined))
-		m := learnt()
+		m := classifier()
 		matching(s).mark(m, m.slope*length(len(segments(s))), false, mark)
 	}
 	if len(found) == 0 {
@@ -61,7 +61,7 @@ func look(s string, depth int, mark func(string)) {
 	}
 	inner := unseen(s)
 	s = unescape(seen(s))
-	m := learnt()
+	m := classifier()
 	text := segments(s)
 	marked := markerIn(s).counts(m.odds(text))
 	if marked {

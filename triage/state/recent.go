@@ -102,7 +102,7 @@ func since(messages []Said, at int64) []Said {
 // They are in order of arrival, so that a clock that was set back does not
 // displace newer messages.
 func trim(messages []Said, k Keep) []Said {
-	k.Texts, k.People = kept(k.Texts, MaxTexts), kept(k.People, MaxPeople)
+	k.Texts, k.People = capacity(k.Texts, MaxTexts), capacity(k.People, MaxPeople)
 	var out []Said
 	texts, people := 0, 0
 	for _, m := range slices.Backward(messages) {
@@ -124,8 +124,8 @@ func trim(messages []Said, k Keep) []Said {
 	return out
 }
 
-// kept returns how many messages are kept if n are required.
-func kept(n, most int) int {
+// capacity returns how many messages are kept if n are required.
+func capacity(n, most int) int {
 	if n <= 0 {
 		return 0
 	}

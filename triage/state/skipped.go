@@ -16,8 +16,8 @@ import (
 type skipped struct {
 	// Pending are the messages that no turn was told, oldest first.
 	Pending []pending `json:"pending"`
-	// Told is what was last told to a run.
-	Told told `json:"told,omitzero"`
+	// Delivered is what the last run was told.
+	Delivered delivery `json:"told,omitzero"`
 }
 
 type pending struct {
@@ -26,7 +26,7 @@ type pending struct {
 	At int64 `json:"at"`
 }
 
-type told struct {
+type delivery struct {
 	Run string   `json:"run"`
 	IDs []string `json:"ids"`
 	// Request is the id of the request that got them, "" for one without an id.
@@ -60,7 +60,7 @@ const (
 // skip it is stored. Beyond [MaxSkipped] only the newest are kept.
 func (s *Store) Pend(ctx context.Context, group, messageID string, now time.Time) error {
 	return change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
-		if slices.ContainsFunc(doc.Pending, func(p pending) bool { return p.ID == messageID }) || slices.Contains(doc.Told.IDs, messageID) {
+		if slices.ContainsFunc(doc.Pending, func(p pending) bool { return p.ID == messageID }) || slices.Contains(doc.Delivered.IDs, messageID) {
 			return false, nil
 		}
 		doc.Pending = append(doc.Pending, pending{messageID, now.UnixMilli()})
@@ -76,10 +76,10 @@ func (s *Store) Pend(ctx context.Context, group, messageID string, now time.Time
 // never known.
 func (s *Store) Take(ctx context.Context, turn Turn, most int, now time.Time) (out []Decision, again bool, err error) {
 	err = change(ctx, s.decisions, skippedKey+subjects.Name(turn.Group), func(doc *skipped) (bool, error) {
-		if again = turn.Run != "" && doc.Told.Run == turn.Run; again {
-			out, _, err = s.resolve(ctx, turn.Group, ids(doc.Told.IDs), now)
-			known := doc.Told.Again
-			doc.Told.Again = true
+		if again = turn.Run != "" && doc.Delivered.Run == turn.Run; again {
+			out, _, err = s.resolve(ctx, turn.Group, ids(doc.Delivered.IDs), now)
+			known := doc.Delivered.Again
+			doc.Delivered.Again = true
 			return !known, err
 		}
 		var undecided []pending
@@ -93,9 +93,9 @@ func (s *Store) Take(ctx context.Context, turn Turn, most int, now time.Time) (o
 			return changed, nil
 		}
 		out = out[max(0, len(out)-most):]
-		doc.Told = told{Run: turn.Run, Request: turn.Request, Was: slices.DeleteFunc(doc.Pending, func(p pending) bool { return slices.Contains(undecided, p) })}
+		doc.Delivered = delivery{Run: turn.Run, Request: turn.Request, Was: slices.DeleteFunc(doc.Pending, func(p pending) bool { return slices.Contains(undecided, p) })}
 		for _, d := range out {
-			doc.Told.IDs = append(doc.Told.IDs, d.MessageID)
+			doc.Delivered.IDs = append(doc.Delivered.IDs, d.MessageID)
 		}
 		doc.Pending = undecided
 		return true, nil
@@ -150,12 +150,12 @@ func (s *Store) resolve(ctx context.Context, group string, list []pending, now t
 // arrived.
 func (s *Store) PutBack(ctx context.Context, turn Turn) error {
 	return change(ctx, s.decisions, skippedKey+subjects.Name(turn.Group), func(doc *skipped) (bool, error) {
-		if doc.Told.Run != turn.Run || doc.Told.Again || len(doc.Told.IDs) == 0 || doc.Told.Request != "" && doc.Told.Request != turn.Request {
+		if doc.Delivered.Run != turn.Run || doc.Delivered.Again || len(doc.Delivered.IDs) == 0 || doc.Delivered.Request != "" && doc.Delivered.Request != turn.Request {
 			return false, nil
 		}
-		doc.Pending = append(slices.Clone(doc.Told.Was), doc.Pending...)
+		doc.Pending = append(slices.Clone(doc.Delivered.Was), doc.Pending...)
 		doc.Pending = doc.Pending[max(0, len(doc.Pending)-MaxSkipped):]
-		doc.Told = told{}
+		doc.Delivered = delivery{}
 		return true, nil
 	})
 }
