@@ -156,7 +156,8 @@ func (a *App) Stop() error {
 	defer a.giveUp()
 	err := a.cleanup.run(a.grace)
 	if a.lost > 0 {
-		a.log.Error("stopped, events not acknowledged by the stream are lost", "events", a.lost)
+		// The stream did not acknowledge them.
+		a.log.Error("stopped with lost events", "events", a.lost)
 	} else if err == nil {
 		a.log.Info("stopped")
 	}

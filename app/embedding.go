@@ -257,7 +257,8 @@ func (l *live) makeTier(ctx context.Context, want basis) {
 		if status, ok := errors.AsType[*provider.StatusError](err); ok {
 			wait = max(wait, min(status.RetryAfter, tierRetry.Max))
 		}
-		l.log.Warn("embedding model failed, local classifier answers meanwhile", "model", want.ref, "retry_ms", wait.Milliseconds(), "error", err)
+		// The local classifier answers without embeddings meanwhile.
+		l.log.Warn("embedding model failed", "model", want.ref, "retry_ms", wait.Milliseconds(), "error", err)
 		if retry.Sleep(ctx, wait) != nil {
 			return
 		}

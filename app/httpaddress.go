@@ -30,7 +30,7 @@ func noteHTTP(cfg *config.Config, addr string, log *slog.Logger) (remove func())
 		err = atomicfile.Write(path, httpFile+".*", []byte(at), 0o600)
 	}
 	if err != nil {
-		log.Warn("HTTP address not written, consumer health needs --url", "file", path, "error", err)
+		log.Warn("HTTP address not written", "file", path, "error", err, "command", "consumer health --url "+strings.TrimSpace(at))
 	}
 	return func() {
 		if now, err := os.ReadFile(path); err == nil && string(now) == at {

@@ -63,7 +63,7 @@ func (a *App) identify(ctx context.Context) error {
 		found, alive, err = a.nameSystem(ctx, own)
 	}
 	if errors.Is(err, bus.ErrDenied) {
-		a.log.Warn("identity of the system not checked, NATS user lacks a permission", "error", err)
+		a.log.Warn("identity of the system not checked", "error", err)
 		a.layout.System = bus.System{}
 		return nil
 	}
@@ -135,7 +135,8 @@ func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System,
 	after, alive, err := a.nameSystem(ctx, wanted)
 	switch {
 	case errors.Is(err, bus.ErrDenied):
-		a.log.Warn("sessions directory not stored in the stream, so another one is refused only while a consumer runs; `consumer stream apply` with HINT_SESSIONS_DIR stores it", "sessions", a.cfg.Store.SessionsDir, "error", err)
+		// Until it is stored, another directory is refused only while a consumer runs.
+		a.log.Warn("sessions directory not stored in the stream", "sessions", a.cfg.Store.SessionsDir, "error", err, "command", "HINT_SESSIONS_DIR=DIR consumer stream apply")
 		return found, nil
 	case err != nil:
 		return found, err

@@ -215,7 +215,7 @@ func TestKnowHubEntryThatCannotBeRead(t *testing.T) {
 	id := strings.Repeat("a", 32)
 	_, err = kv.PutString(t.Context(), id, `{"task":5}`)
 	require.NoError(t, err)
-	const warning = `"experience cannot be read, and counts as missing"`
+	const warning = `"experience unreadable"`
 	require.Eventually(t, func() bool { return strings.Contains(s.Log.String(), warning) }, hubPatience, hubTick)
 	status, found := call(t, http.MethodGet, apiOf(t, s)+"/api/content/"+id, "")
 	require.Equal(t, 404, status)

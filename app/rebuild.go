@@ -112,7 +112,8 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	// Compare Delivered, not Applied: events after a pending one may be processed
 	// too.
 	if place.Delivered > 0 {
-		r.log.Warn("session store lacks processed events, replaying the stream", "until_sequence", place.Delivered)
+		// The store lacks events that were processed.
+		r.log.Warn("replaying the stream into the session store", "until_sequence", place.Delivered)
 		done, err := r.reapply(ctx, sessions, events.Range{Until: place.Delivered})
 		if err != nil {
 			return false, err

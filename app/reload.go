@@ -285,7 +285,7 @@ func (l *live) watch(ctx context.Context) {
 		catalog, directory, err := LoadCatalog(cfg.IntentsDir, l.log)
 		if err != nil {
 			l.metrics.reload(reloadIntents, err)
-			l.log.Error("intents not reloaded, keeping the current ones", "error", err)
+			l.log.Error("intents not reloaded", "error", err)
 			return
 		}
 		dir = cfg.IntentsDir

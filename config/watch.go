@@ -27,10 +27,10 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 			next, err := running.replace(now, log)
 			switch {
 			case err != nil:
-				log.Error("configuration not reloaded, keeping the last good one", slog.Any("error", err))
+				log.Error("configuration not reloaded", slog.Any("error", err))
 				failing = true
 			case next.sameAs(running) && !failing:
-				log.Debug("configuration file changed without changing a setting")
+				log.Debug("configuration unchanged")
 				return
 			default:
 				running, failing = next, false
@@ -52,13 +52,13 @@ func (c *Config) replace(now snapshot, log *slog.Logger) (*Config, error) {
 	}
 	for _, s := range settings {
 		if s.restart && !s.equal(next, c) {
-			log.Warn("setting needs a restart, keeping its running value", slog.String("variable", s.env()), slog.String("field", s.field))
+			log.Warn("setting needs a restart", slog.String("variable", s.env()), slog.String("field", s.field))
 			s.copy(next, c)
 		}
 	}
 	for _, o := range c.objects {
 		for _, field := range c.keepObject(next, o) {
-			log.Warn("setting needs a restart, keeping its running value", slog.String("variable", objectSetting(o).env()), slog.String("field", o.Name()+"."+field))
+			log.Warn("setting needs a restart", slog.String("variable", objectSetting(o).env()), slog.String("field", o.Name()+"."+field))
 		}
 	}
 	next.HTTP.Fixed = c.HTTP.Fixed

@@ -101,7 +101,7 @@ func TestWatchFollowsEdits(t *testing.T) {
 	r = next(t, reloads)
 	require.ErrorContains(t, r.err, `timeoutMs="soon"`)
 	require.Same(t, good, r.config)
-	require.Contains(t, log.String(), "keeping the last good one")
+	require.Contains(t, log.String(), "configuration not reloaded")
 	require.Contains(t, log.String(), "soon")
 
 	replaceFile(t, path, `{agents: [`)
@@ -121,7 +121,7 @@ func TestWatchFollowsEdits(t *testing.T) {
 
 	// A comment changes nothing and is not reported; the edit after it is.
 	replaceFile(t, path, `{agents: ['four']} // same`)
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), "without changing a setting") }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "configuration unchanged") }, time.Minute, 10*time.Millisecond)
 	replaceFile(t, path, `{agents: ['five']}`)
 	require.Equal(t, []string{"five"}, next(t, reloads).config.Policy.Agents)
 }

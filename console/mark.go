@@ -51,7 +51,9 @@ func (m marks) amend(token string, turn *store.Turn) {
 
 // notices are short-lived messages, looked up by a random name in the URL, so a made-up
 // name shows nothing.
-type notices struct{ byName *lru.Cache[string, sentNotice] }
+type notices struct {
+	byName *lru.Cache[string, sentNotice]
+}
 
 type sentNotice struct {
 	notice

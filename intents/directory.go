@@ -105,8 +105,8 @@ func (d *Directory) refresh(ctx context.Context, now listing, onChange func(*Cat
 	if now.err != nil {
 		if !d.missing {
 			d.missing = true
-			d.log.WarnContext(ctx, "intents directory unreadable, keeping the intents in use",
-				slog.String("dir", d.path), slog.Any("error", now.err))
+			// The intents in use stay.
+			d.log.WarnContext(ctx, "intents directory unreadable", slog.String("dir", d.path), slog.Any("error", now.err))
 		}
 		return
 	}

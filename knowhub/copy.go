@@ -93,7 +93,7 @@ func (c *Copy) follow(ctx context.Context) error {
 			c.o.Log.Debug("index of experiences has caught up", "took_ms", time.Since(began).Milliseconds())
 		},
 		Unreadable: func(key string, err error) {
-			c.o.Log.Warn("experience cannot be read, and counts as missing", "key", key, "error", err)
+			c.o.Log.Warn("experience unreadable", "key", key, "error", err)
 		},
 	})
 }

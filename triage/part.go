@@ -94,7 +94,8 @@ func open(ctx context.Context, env part.Env, metrics *Metrics, page Page) (*part
 	}
 	swap()
 	if err := env.Retry(ctx, shared.Open); err != nil {
-		env.Log.Warn("triage state unavailable, messages let through", "error", err)
+		// The gate lets all messages through until it is available.
+		env.Log.Warn("triage state unavailable", "error", err)
 	}
 	env.Go(trainer.run)
 	env.Go(func(ctx context.Context) {

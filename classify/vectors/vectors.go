@@ -57,7 +57,8 @@ func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, 
 			if fetched > 0 {
 				err = fmt.Errorf("%w: vectors of %d and %d numbers", provider.ErrMalformed, c.dimensions, len(got[0]))
 			} else {
-				s.Log.Warn("embeddings have another dimension than before, fetching all again", "model", s.Ref, "before", c.dimensions, "now", len(got[0]))
+				// All are fetched again.
+				s.Log.Warn("embeddings have another dimension", "model", s.Ref, "before", c.dimensions, "now", len(got[0]))
 				c = newCache()
 				out, missing = c.find(texts)
 				of = len(missing)
@@ -122,7 +123,7 @@ func (s *Source) read() *cache {
 	case err == nil:
 		return c
 	case !errors.Is(err, fs.ErrNotExist):
-		s.Log.Warn("vector cache unusable, fetching vectors again", "error", err)
+		s.Log.Warn("vector cache unusable", "error", err)
 	}
 	return newCache()
 }

@@ -166,7 +166,7 @@ func (d *doctor) system(b *bus.Bus) {
 	system, err := app.CheckSystem(d.inv.Ctx, d.inv.Config, b)
 	switch {
 	case errors.Is(err, app.ErrStoreMismatch):
-		d.report(stateFail, err.Error(), "as it says")
+		d.report(stateFail, err.Error(), "set HINT_STORE, HINT_DATA_DIR or HINT_SESSIONS_DIR to the session store of the running consumers, or HINT_STREAM to a name of its own")
 		return
 	case err != nil:
 		d.report(stateWarn, fmt.Sprintf("system: %v", err), adviceOnCall(err))

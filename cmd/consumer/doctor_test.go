@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,6 +106,18 @@ func TestDoctorOfARunningSystem(t *testing.T) {
 	require.NotContains(t, s.Log.String(), "malformed")
 	s.Ask(s.Prompt("s", "r2", "Hello again."), time.Minute)
 	s.Eventually("events are still applied", func() bool { return strings.Contains(jsonOf(t, s.Document("s")), "Hello again.") })
+}
+
+func TestDoctorAdvisesOnAnotherSessionStore(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_STORE": "file"})
+	env := settle(t, map[string]string{"HINT_NATS_URL": s.Bus.URL(), "HINT_STORE": "file", "HINT_SESSIONS_DIR": filepath.Join(t.TempDir(), "sessions")})
+	code, findings, text := examine(t, env)
+	require.Equal(t, exitFailed, code, text)
+	i := slices.IndexFunc(findings, func(f finding) bool { return strings.HasPrefix(f.What, "session store of another system") })
+	require.GreaterOrEqual(t, i, 0, text)
+	require.Equal(t, stateFail, findings[i].Status)
+	require.Contains(t, findings[i].Advice, "HINT_SESSIONS_DIR")
 }
 
 func TestDoctorFindsFaults(t *testing.T) {

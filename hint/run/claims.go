@@ -59,7 +59,8 @@ func (c *Claims) Claim(ctx context.Context, key string, now, until time.Time) (p
 		return time.Time{}
 	}
 	if !errors.Is(err, jetstream.ErrKeyExists) {
-		c.log.Debug("claim failed, two processes may ask the model", "error", err)
+		// Without the claim, two processes may ask the model.
+		c.log.Debug("claim failed", "error", err)
 		return time.Time{}
 	}
 	entry, err := c.bucket.Get(ctx, name)

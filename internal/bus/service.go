@@ -240,7 +240,7 @@ func (s *Service) reply(r micro.Request, reply Reply) bool {
 		return true // published without a reply subject
 	}
 	if !s.isInbox(msg.Subject) {
-		s.log.Warn("reply subject is not an inbox, no reply sent", "subject", r.Subject(), "reply", msg.Subject)
+		s.log.Warn("reply subject is not an inbox", "subject", r.Subject(), "reply", msg.Subject)
 		return true
 	}
 	// r.Respond would race with the framework, which reads its own statistics as

@@ -55,7 +55,7 @@ func (b *Bus) succeed() {
 				if errors.Is(err, natsserver.ErrAddressTaken) {
 					level = b.options.Log.Warn
 				}
-				level("NATS server of another process has gone and cannot be started here, will retry", "error", err)
+				level("NATS server not started here, will retry", "error", err)
 			}
 			select {
 			case <-b.closing:

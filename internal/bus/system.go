@@ -140,9 +140,9 @@ func (s *system) found(fault error, unknown bool, log *slog.Logger) {
 	s.mu.Unlock()
 	switch {
 	case fault != nil && before == nil:
-		log.Error("server at this address belongs to another system, waiting", "error", fault)
+		log.Error("server belongs to another system", "error", fault)
 	case fault == nil && before != nil:
-		log.Info("server at this address belongs to this system again")
+		log.Info("server belongs to this system again")
 	}
 }
 
@@ -244,7 +244,7 @@ func (b *Bus) verify(nc *nats.Conn) {
 			b.system.found(err, unknown, b.options.Log)
 			if err != nil {
 				if err := nc.ForceReconnect(); err != nil {
-					b.options.Log.Error("connection to another system's server not closed", "error", err)
+					b.options.Log.Error("connection to another system not closed", "error", err)
 				}
 			}
 			if !unknown {

@@ -35,7 +35,7 @@ func claimAddress(opts *server.Options, dataDir string, log *slog.Logger) (*clai
 	}
 	path, err := claimFile(dialable(opts))
 	if err != nil {
-		log.Debug("no directory for the lock on the server's address", "error", err)
+		log.Debug("server address not locked", "error", err)
 		return &claim{}, nil
 	}
 	if dataDir, err = realPath(dataDir); err != nil {

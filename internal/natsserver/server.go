@@ -147,7 +147,7 @@ func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) 
 // the same address.
 func announce(dataDir, url string, log *slog.Logger) {
 	if err := atomicfile.Write(filepath.Join(dataDir, urlFile), urlFile+".tmp-*", []byte(url+"\n"), 0o600); err != nil {
-		log.Warn("URL file of the embedded NATS server not written", "directory", dataDir, "error", err)
+		log.Warn("URL file of the NATS server not written", "directory", dataDir, "error", err)
 	}
 }
 
@@ -284,7 +284,7 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 		}
 		if time.Since(said) > 5*time.Second {
 			said = time.Now()
-			log.Info("waiting for another process to start the NATS server", "directory", o.DataDir)
+			log.Info("NATS server of another process not ready", "directory", o.DataDir)
 		}
 		select {
 		case <-ctx.Done():

@@ -102,7 +102,7 @@ func (t *Table) makeRoom() error {
 		return remove(t.o.Path, logs...)
 	}
 	aside := fmt.Sprintf("%s.aside-%d", t.o.Path, time.Now().UnixMilli())
-	t.o.Log.Warn("renaming a file or directory that is not a table of experiences", "file", t.o.Path, "as", aside)
+	t.o.Log.Warn("renaming a foreign file", "file", t.o.Path, "as", aside)
 	for _, suffix := range append(logs, "") {
 		if err := os.Rename(t.o.Path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err

@@ -54,8 +54,7 @@ func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, re
 		return nil, err
 	}
 	path, aside := s.path(token, suffix), s.aside(token+suffix)
-	s.log.WarnContext(ctx, "setting aside corrupt file, keeping its readable lines",
-		"session", token, "as", aside, "error", reason)
+	s.log.WarnContext(ctx, "setting aside corrupt file", "session", token, "as", aside, "error", reason)
 	if temp == "" {
 		return nil, os.Rename(path, s.path(aside, ""))
 	}
