@@ -357,7 +357,7 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	told, _, err := shared.Take(t.Context(), state.Turn{Group: "g", Run: "r1"}, 1, now)
 	require.NoError(t, err)
 	require.Len(t, told, 1)
-	_, err = shared.Remember(t.Context(), "g", state.Said{ID: "1", Text: "x"}, state.Keep{Texts: 1})
+	_, err = shared.Remember(t.Context(), "g", state.RecentMessage{ID: "1", Text: "x"}, state.Keep{Texts: 1})
 	require.NoError(t, err)
 	require.NoError(t, shared.Mark(t.Context(), state.Mark{Group: "g", MessageID: "1", Verdict: state.Skip, At: 1}))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -21,8 +21,8 @@ type Fact struct {
 	Key store.Key
 }
 
-// Said reports whether the fact is feedback of a person.
-func (f Fact) Said() bool { return f.Key != store.Key{} }
+// FromPerson reports whether the fact is feedback of a person.
+func (f Fact) FromPerson() bool { return f.Key != store.Key{} }
 
 // DecodeFact decodes an event. The session is "" for an event to ignore. An
 // event that cannot be decoded is ignored too: the sink of the sessions also
@@ -121,7 +121,7 @@ func (s *Sink) learn(ctx context.Context, f Fact, turn *store.Turn) error {
 	case unfit != "":
 		s.Log.Debug("nothing learnt", "session", f.Session, "run", f.Run, "reason", string(unfit))
 		return nil
-	case !lesson.Said() && s.Refuses(lesson):
+	case !lesson.FromPerson() && s.Refuses(lesson):
 		return nil
 	}
 	written, err := s.Store.Put(ctx, lesson)
@@ -129,7 +129,7 @@ func (s *Sink) learn(ctx context.Context, f Fact, turn *store.Turn) error {
 		return err
 	}
 	level := slog.LevelDebug // most answers of a model
-	if lesson.Said() {
+	if lesson.FromPerson() {
 		level = slog.LevelInfo
 	}
 	s.Log.Log(ctx, level, "example learnt", "session", f.Session, "run", f.Run, "intent", lesson.Intent, "source", lesson.Source)
@@ -170,7 +170,7 @@ func (s *Sink) find(ctx context.Context, f Fact) (*store.Turn, error) {
 
 // in reports whether a turn includes the fact, or a later one.
 func (f Fact) in(turn *store.Turn) bool {
-	if f.Said() {
+	if f.FromPerson() {
 		return turn.Feedback != nil && turn.Feedback.Compare(f.Key) >= 0
 	}
 	return turn.Intent.Result != nil

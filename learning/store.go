@@ -150,7 +150,7 @@ func (c copied) examples() []Example {
 func Spent(examples []Example, unused []record.Unused, most int, before time.Time) []Example {
 	needless := map[string]bool{}
 	for _, u := range unused {
-		needless[u.RunID] = !u.Said() && u.Reason != record.Unknown
+		needless[u.RunID] = !u.FromPerson() && u.Reason != record.Unknown
 	}
 	sorted := slices.Clone(examples)
 	slices.SortFunc(sorted, func(a, b Example) int { return b.Compare(&a.Lesson) })

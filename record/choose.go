@@ -47,7 +47,7 @@ func Choose(catalog *intents.Catalog, classifier expand.Classifier, lessons []Le
 			out.Unused = append(out.Unused, Unused{l, Unknown, ""})
 			continue
 		}
-		if d, ok := filter.Keep(in.ID, l.Text, len(out.Examples[in.ID]) < most, l.Said()); !ok {
+		if d, ok := filter.Keep(in.ID, l.Text, len(out.Examples[in.ID]) < most, l.FromPerson()); !ok {
 			out.Unused = append(out.Unused, Unused{l, d.Reason, d.Of})
 			continue
 		}

@@ -48,14 +48,14 @@ const (
 	LessonModel    = payload.SourceLLM
 )
 
-// Said reports whether the lesson comes from a person.
-func (l *Lesson) Said() bool { return l.Source == LessonFeedback }
+// FromPerson reports whether the lesson comes from a person.
+func (l *Lesson) FromPerson() bool { return l.Source == LessonFeedback }
 
 // Compare orders lessons of one run, or of one text, by precedence: a person's
 // first, then the newer one.
 func (l *Lesson) Compare(other *Lesson) int {
 	rank := func(l *Lesson) int {
-		if l.Said() {
+		if l.FromPerson() {
 			return 1
 		}
 		return 0

@@ -16,7 +16,7 @@ import (
 // groups.
 type forgetful struct{ State }
 
-func (forgetful) Remember(context.Context, string, state.Said, state.Keep) ([]state.Said, error) {
+func (forgetful) Remember(context.Context, string, state.RecentMessage, state.Keep) ([]state.RecentMessage, error) {
 	return nil, errors.New("away")
 }
 

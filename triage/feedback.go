@@ -22,8 +22,8 @@ type Fact struct {
 
 // Sent is a message of the agent in a group.
 type Sent struct {
-	Group string
-	Said  state.Said
+	Group   string
+	Message state.RecentMessage
 }
 
 // maxID bounds the ids of groups and messages, in bytes: they are stored.
@@ -54,7 +54,7 @@ func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err erro
 		if e.Failed || e.Text == "" || len(e.SessionKey) > maxID || len(e.MessageID) > maxID {
 			return "", env.Hook, Fact{}, nil
 		}
-		return e.SessionKey, env.Hook, Fact{Sent: &Sent{e.SessionKey, state.Said{
+		return e.SessionKey, env.Hook, Fact{Sent: &Sent{e.SessionKey, state.RecentMessage{
 			ID: cmp.Or(e.MessageID, env.ID), At: env.TS, Text: text.Cut(e.Text, maxContent), Bot: true,
 		}}}, nil
 	case subjects.HookBeforePromptBuild:
@@ -72,7 +72,7 @@ type SinkState interface {
 	Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
 	Mark(ctx context.Context, m state.Mark) error
 	Complete(ctx context.Context, d state.Decision) error
-	Remember(ctx context.Context, group string, m state.Said, k state.Keep) (before []state.Said, err error)
+	Remember(ctx context.Context, group string, m state.RecentMessage, k state.Keep) (before []state.RecentMessage, err error)
 	PutBack(ctx context.Context, turn state.Turn) error
 }
 
@@ -129,14 +129,14 @@ func (s Sink) sent(ctx context.Context, sent Sent) error {
 	set := s.Settings()
 	k := set.keep()
 	_, outside := set.Outside(Message{Group: sent.Group})
-	if k.Texts == 0 || outside || time.Since(time.UnixMilli(sent.Said.At)) > state.Forgotten {
+	if k.Texts == 0 || outside || time.Since(time.UnixMilli(sent.Message.At)) > state.Forgotten {
 		return nil
 	}
 	if set.Redact {
-		sent.Said.Text = redact.Text(sent.Said.Text)
+		sent.Message.Text = redact.Text(sent.Message.Text)
 	}
-	sent.Said.Sender, sent.Said.Text = agentSender, line(sent.Said.Text, maxLine)
-	_, err := s.State.Remember(ctx, sent.Group, sent.Said, k)
+	sent.Message.Sender, sent.Message.Text = agentSender, line(sent.Message.Text, maxLine)
+	_, err := s.State.Remember(ctx, sent.Group, sent.Message, k)
 	return err
 }
 

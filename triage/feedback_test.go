@@ -37,11 +37,11 @@ func TestDecodeFact(t *testing.T) {
 		},
 		{
 			"a message that was sent", "message_sent", `{"messageId":"5","content":"done","success":true,"sessionKey":"g"}`, `{}`,
-			Fact{Sent: &Sent{"g", state.Said{ID: "5", At: 1000, Text: "done", Bot: true}}},
+			Fact{Sent: &Sent{"g", state.RecentMessage{ID: "5", At: 1000, Text: "done", Bot: true}}},
 		},
 		{
 			"one without an id", "message_sent", `{"content":"done"}`, `{"sessionKey":"g"}`,
-			Fact{Sent: &Sent{"g", state.Said{ID: "e1", At: 1000, Text: "done", Bot: true}}},
+			Fact{Sent: &Sent{"g", state.RecentMessage{ID: "e1", At: 1000, Text: "done", Bot: true}}},
 		},
 		{"a turn without an answer", "before_prompt_build", `{"prompt":"x"}`, `{"sessionKey":"g","runId":"r"}`, Fact{Unanswered: &state.Turn{Group: "g", Run: "r", Request: "e1"}}},
 	} {

@@ -38,7 +38,7 @@ type Decisions interface {
 
 // Conversation holds the recent messages of groups.
 type Conversation interface {
-	Remember(ctx context.Context, group string, m state.Said, k state.Keep) (before []state.Said, err error)
+	Remember(ctx context.Context, group string, m state.RecentMessage, k state.Keep) (before []state.RecentMessage, err error)
 	Answered(ctx context.Context, group, messageID string) error
 }
 
@@ -305,23 +305,23 @@ func (g *Gate) judge(ctx context.Context, c request) (state.Decision, error) {
 
 // remember adds the message to the recent ones of its group, if anything asks for
 // them, and returns those before it.
-func (g *Gate) remember(ctx context.Context, c request) ([]state.Said, error) {
+func (g *Gate) remember(ctx context.Context, c request) ([]state.RecentMessage, error) {
 	k := c.set.keep()
 	if k.Texts == 0 && k.People == 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.stateTime)
 	defer cancel()
-	before, err := g.State.Remember(ctx, c.m.Group, c.said(), k)
+	before, err := g.State.Remember(ctx, c.m.Group, c.recentMessage(), k)
 	if err != nil {
 		g.stateFailed(opRecent, c.m, err)
 	}
 	return before, err
 }
 
-// said returns the message as later ones see it.
-func (c request) said() state.Said {
-	out := state.Said{ID: c.m.ID, At: c.m.At.UnixMilli()}
+// recentMessage returns the message as later ones see it.
+func (c request) recentMessage() state.RecentMessage {
+	out := state.RecentMessage{ID: c.m.ID, At: c.m.At.UnixMilli()}
 	if c.set.keep().Texts > 0 {
 		out.Sender, out.Text = c.m.Sender, line(c.stored(), maxLine)
 	}

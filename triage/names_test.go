@@ -119,15 +119,15 @@ func TestWhatTheGatewayKnows(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		m      func(*Message)
-		before []state.Said
+		before []state.RecentMessage
 		want   Reason
 	}{
 		{"a mention", func(m *Message) { m.Mentioned = true }, nil, BotName},
 		{"a reply to the agent", func(m *Message) { m.ReplyToSender = "Claw (@claw_bot)" }, nil, BotName},
 		{"a reply to somebody else", func(m *Message) { m.ReplyToSender = "Anna" }, nil, ByModel},
-		{"a reply to the agent's message", func(m *Message) { m.ReplyTo = "9" }, []state.Said{{ID: "8", Bot: true}, {ID: "9", Bot: true}}, BotName},
-		{"a reply to somebody's message", func(m *Message) { m.ReplyTo = "9" }, []state.Said{{ID: "9"}}, ByModel},
-		{"no reply", func(*Message) {}, []state.Said{{Bot: true}}, ByModel},
+		{"a reply to the agent's message", func(m *Message) { m.ReplyTo = "9" }, []state.RecentMessage{{ID: "8", Bot: true}, {ID: "9", Bot: true}}, BotName},
+		{"a reply to somebody's message", func(m *Message) { m.ReplyTo = "9" }, []state.RecentMessage{{ID: "9"}}, ByModel},
+		{"no reply", func(*Message) {}, []state.RecentMessage{{Bot: true}}, ByModel},
 		{"too short comes first", func(m *Message) { m.Mentioned, m.Text = true, "?" }, nil, TooShort},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -37,7 +37,7 @@ Answer with one whole number from 1 to 10.`
 
 // Question returns the question to the model about a message. before are the
 // messages before it, oldest first; marks are people's marks, newest first.
-func (s *Settings) Question(m Message, before []state.Said, marks []state.Mark) provider.Request {
+func (s *Settings) Question(m Message, before []state.RecentMessage, marks []state.Mark) provider.Request {
 	return provider.Request{
 		System:    s.prompt(m.Group) + s.introduction(m) + s.examples(m.Group, marks),
 		User:      s.message(m, before),
@@ -131,7 +131,7 @@ func (s *Settings) label(verdict string) string {
 }
 
 // message returns the user message.
-func (s *Settings) message(m Message, before []state.Said) string {
+func (s *Settings) message(m Message, before []state.RecentMessage) string {
 	var b strings.Builder
 	if sender := line(m.Sender, maxSender); sender != "" {
 		b.WriteString("From: " + sender + "\n")
@@ -147,8 +147,8 @@ func (s *Settings) message(m Message, before []state.Said) string {
 }
 
 // earlier returns the newest messages that have a text, oldest first.
-func earlier(before []state.Said, n int) []state.Said {
-	var out []state.Said
+func earlier(before []state.RecentMessage, n int) []state.RecentMessage {
+	var out []state.RecentMessage
 	for _, said := range before {
 		if said.Text != "" {
 			out = append(out, said)

@@ -115,9 +115,9 @@ func TestCapturedMessages(t *testing.T) {
 func TestQuietGroups(t *testing.T) {
 	t.Parallel()
 	m := message("what is for lunch")
-	said := func(ages ...time.Duration) (out []state.Said) {
+	said := func(ages ...time.Duration) (out []state.RecentMessage) {
 		for _, age := range ages {
-			out = append(out, state.Said{At: m.At.Add(-age).UnixMilli()})
+			out = append(out, state.RecentMessage{At: m.At.Add(-age).UnixMilli()})
 		}
 		return out
 	}
@@ -127,7 +127,7 @@ func TestQuietGroups(t *testing.T) {
 		name     string
 		messages int
 		per      time.Duration
-		before   []state.Said
+		before   []state.RecentMessage
 		quiet    bool
 	}{
 		{"off", 0, time.Hour, nil, false},

@@ -277,8 +277,8 @@ func (s *Settings) ByText(m Message) (v Verdict, ok bool) {
 
 // byReply returns the verdict about a reply to one of the agent's own messages, as far
 // as they are kept; ok is false for any other message.
-func byReply(m Message, before []state.Said) (v Verdict, ok bool) {
-	own := func(said state.Said) bool { return said.Bot && said.ID == m.ReplyTo }
+func byReply(m Message, before []state.RecentMessage) (v Verdict, ok bool) {
+	own := func(said state.RecentMessage) bool { return said.Bot && said.ID == m.ReplyTo }
 	return Verdict{Reason: BotName}, m.ReplyTo != "" && slices.ContainsFunc(before, own)
 }
 
@@ -298,7 +298,7 @@ func (s *Settings) calls(m Message, text string) bool {
 
 // ByRate returns the verdict about a message in a quiet group, by the messages
 // before it; ok is false in another group.
-func (s *Settings) ByRate(m Message, before []state.Said) (v Verdict, ok bool) {
+func (s *Settings) ByRate(m Message, before []state.RecentMessage) (v Verdict, ok bool) {
 	if s.Quiet.Messages == 0 {
 		return Verdict{}, false
 	}

@@ -25,7 +25,7 @@ type Trial struct {
 // of the group before it, oldest first ([state.Store.Recent]); marks are
 // people's marks, newest first ([state.Store.Marks]). An error comes from the
 // model; the verdict is then to respond.
-func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, marks []state.Mark) (t Trial, err error) {
+func (s *Settings) Try(ctx context.Context, m Message, before []state.RecentMessage, marks []state.Mark) (t Trial, err error) {
 	for _, rule := range []func() (Verdict, bool){
 		func() (Verdict, bool) { return s.Outside(m) },
 		func() (Verdict, bool) { return s.ByText(m) },
@@ -65,7 +65,7 @@ func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, mark
 
 // byLocal returns the verdict of the trained gate; ok is false if it is not
 // sure, or if there is no trained gate.
-func (s *Settings) byLocal(m Message, before []state.Said) (v Verdict, ok bool) {
+func (s *Settings) byLocal(m Message, before []state.RecentMessage) (v Verdict, ok bool) {
 	if s.Local == nil {
 		return Verdict{}, false
 	}

@@ -19,7 +19,7 @@ func TestTriageTry(t *testing.T) {
 	providers := fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, gateModel.OpenAIURL())
 	s, shared := withGate(t, `{"enabled":true}`)
 	keep := state.Keep{Texts: 20, People: 100}
-	_, err := shared.Remember(t.Context(), roof, state.Said{ID: "1", At: time.Now().UnixMilli(), Sender: "bob", Text: "where is my hammer?"}, keep)
+	_, err := shared.Remember(t.Context(), roof, state.RecentMessage{ID: "1", At: time.Now().UnixMilli(), Sender: "bob", Text: "where is my hammer?"}, keep)
 	require.NoError(t, err)
 	require.NoError(t, shared.Mark(t.Context(), state.Mark{Group: roof, MessageID: "1", Verdict: state.Skip, At: 1, ID: "m", Text: "lunch?"}))
 

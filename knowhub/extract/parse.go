@@ -44,10 +44,10 @@ func Parse(answer string) ([]Candidate, error) {
 		return nil, fmt.Errorf("%w: %d bytes of text", ErrUnparsable, len(answer))
 	}
 	p := read(afterThoughts(answer))
-	if !p.said() {
+	if !p.hasResult() {
 		p = read(answer) // the tag was part of a text
 	}
-	if !p.said() && !nothing.MatchString(strings.TrimSpace(afterThoughts(answer))) {
+	if !p.hasResult() && !nothing.MatchString(strings.TrimSpace(afterThoughts(answer))) {
 		return nil, ErrUnparsable
 	}
 	return p.found, nil
@@ -103,8 +103,8 @@ type parser struct {
 	none  bool // the answer says that there are none
 }
 
-// said reports whether the answer named experiences, or that there are none.
-func (p *parser) said() bool { return p.none || len(p.found) > 0 }
+// hasResult reports whether the answer named experiences, or that there are none.
+func (p *parser) hasResult() bool { return p.none || len(p.found) > 0 }
 
 // take reads a value that may hold experiences.
 func (p *parser) take(value any) {

@@ -26,7 +26,7 @@ func TestABurstIsWrittenOnce(t *testing.T) {
 	var remembering sync.WaitGroup
 	for i := range messages {
 		remembering.Go(func() {
-			if _, err := s.Remember(t.Context(), group, state.Said{ID: strconv.Itoa(i), At: 1000, Text: "x"}, state.Keep{People: messages}); err != nil {
+			if _, err := s.Remember(t.Context(), group, state.RecentMessage{ID: strconv.Itoa(i), At: 1000, Text: "x"}, state.Keep{People: messages}); err != nil {
 				t.Error(err)
 			}
 		})

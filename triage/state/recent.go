@@ -9,8 +9,8 @@ import (
 	"intenthint/subjects"
 )
 
-// Said is one recent message of a group.
-type Said struct {
+// RecentMessage is one recent message of a group.
+type RecentMessage struct {
 	ID string `json:"id"`
 	// At is when it was sent, in Unix milliseconds.
 	At     int64  `json:"at"`
@@ -48,14 +48,14 @@ const (
 const Forgotten = time.Hour
 
 type recent struct {
-	Messages []Said `json:"messages"`
+	Messages []RecentMessage `json:"messages"`
 }
 
 // Remember adds a message to the recent ones of its group and returns those
 // before it, oldest first. A known message is not added again.
-func (s *Store) Remember(ctx context.Context, group string, m Said, k Keep) (before []Said, err error) {
+func (s *Store) Remember(ctx context.Context, group string, m RecentMessage, k Keep) (before []RecentMessage, err error) {
 	err = change(ctx, s.recent, subjects.Name(group), func(doc *recent) (bool, error) {
-		if i := slices.IndexFunc(doc.Messages, func(known Said) bool { return known.ID == m.ID && known.Bot == m.Bot }); i >= 0 {
+		if i := slices.IndexFunc(doc.Messages, func(known RecentMessage) bool { return known.ID == m.ID && known.Bot == m.Bot }); i >= 0 {
 			before = doc.Messages[:i]
 			return false, nil
 		}
@@ -71,7 +71,7 @@ func (s *Store) Remember(ctx context.Context, group string, m Said, k Keep) (bef
 // does nothing if the message is not kept.
 func (s *Store) Answered(ctx context.Context, group, messageID string) error {
 	return change(ctx, s.recent, subjects.Name(group), func(doc *recent) (bool, error) {
-		i := slices.IndexFunc(doc.Messages, func(m Said) bool { return m.ID == messageID && !m.Bot })
+		i := slices.IndexFunc(doc.Messages, func(m RecentMessage) bool { return m.ID == messageID && !m.Bot })
 		if i < 0 || doc.Messages[i].Answered {
 			return false, nil
 		}
@@ -81,7 +81,7 @@ func (s *Store) Answered(ctx context.Context, group, messageID string) error {
 }
 
 // Recent returns the recent messages of a group, as seen by a message sent now.
-func (s *Store) Recent(ctx context.Context, group string, now time.Time) ([]Said, error) {
+func (s *Store) Recent(ctx context.Context, group string, now time.Time) ([]RecentMessage, error) {
 	doc, err := kv.Get[recent](ctx, s.recent, subjects.Name(group))
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Store) Recent(ctx context.Context, group string, now time.Time) ([]Said
 
 // since returns the messages, or none if the last one is too old. After a clock
 // was set back, none is too old.
-func since(messages []Said, at int64) []Said {
+func since(messages []RecentMessage, at int64) []RecentMessage {
 	if n := len(messages); n > 0 && at-messages[n-1].At >= Forgotten.Milliseconds() {
 		return nil
 	}
@@ -101,9 +101,9 @@ func since(messages []Said, at int64) []Said {
 // trim keeps the newest messages: those that k requires and the spare ones.
 // They are in order of arrival, so that a clock that was set back does not
 // displace newer messages.
-func trim(messages []Said, k Keep) []Said {
+func trim(messages []RecentMessage, k Keep) []RecentMessage {
 	k.Texts, k.People = capacity(k.Texts, MaxTexts), capacity(k.People, MaxPeople)
-	var out []Said
+	var out []RecentMessage
 	texts, people := 0, 0
 	for _, m := range slices.Backward(messages) {
 		withText := m.Text != "" && texts < k.Texts

@@ -230,7 +230,7 @@ func TestTenThousandMessagesOfAGroup(t *testing.T) {
 	keep := state.Keep{Texts: 20, People: 3}
 	for i := range 10_000 {
 		id := strconv.Itoa(i)
-		_, err := s.Remember(t.Context(), group, state.Said{ID: id, At: int64(1_000_000 + i), Sender: "555", Text: strings.Repeat("x", 200)}, keep)
+		_, err := s.Remember(t.Context(), group, state.RecentMessage{ID: id, At: int64(1_000_000 + i), Sender: "555", Text: strings.Repeat("x", 200)}, keep)
 		require.NoError(t, err)
 		if i%10 == 0 {
 			require.NoError(t, s.Pend(t.Context(), group, id, time.Now()))
@@ -256,7 +256,7 @@ func TestAThousandGroupsTakeNoMemory(t *testing.T) {
 	use := func() {
 		for i := range 1000 {
 			g := group + strconv.Itoa(i)
-			_, err := s.Remember(t.Context(), g, state.Said{ID: "1", At: 1, Text: strings.Repeat("x", 200)}, state.Keep{Texts: 20})
+			_, err := s.Remember(t.Context(), g, state.RecentMessage{ID: "1", At: 1, Text: strings.Repeat("x", 200)}, state.Keep{Texts: 20})
 			require.NoError(t, err)
 			require.NoError(t, s.Pend(t.Context(), g, "1", time.Now()))
 			_, _, err = s.Decision(t.Context(), g, "1")
@@ -279,7 +279,7 @@ func inUse() int64 {
 func TestRecentMessages(t *testing.T) {
 	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
-	ids := func(said []state.Said) (out []string) {
+	ids := func(said []state.RecentMessage) (out []string) {
 		for _, m := range said {
 			id := m.ID
 			if m.Text == "" {
@@ -294,19 +294,19 @@ func TestRecentMessages(t *testing.T) {
 	keep := state.Keep{Texts: 2, People: 3}
 	for _, row := range []struct {
 		name string
-		said state.Said
+		said state.RecentMessage
 		want []string // before it
 	}{
-		{"the first", state.Said{ID: "a", At: begin, Text: "x"}, nil},
-		{"the same again", state.Said{ID: "a", At: begin, Text: "x"}, nil},
-		{"the next", state.Said{ID: "b", At: begin + minute, Text: "x"}, []string{"a"}},
-		{"one more", state.Said{ID: "c", At: begin + 2*minute, Text: "x"}, []string{"a", "b"}},
-		{"the bot's, with an id that a person has", state.Said{ID: "a", At: begin + 3*minute, Text: "x", Bot: true}, []string{"a", "b", "c"}},
-		{"after it", state.Said{ID: "d", At: begin + 4*minute, Text: "x"}, []string{"a", "b", "c", "a"}},
-		{"one that is known", state.Said{ID: "c", At: begin + 5*minute, Text: "x"}, []string{"a", "b"}},
-		{"just within the hour", state.Said{ID: "e", At: begin + 64*minute - 1, Text: "x"}, []string{"a", "b", "c", "a", "d"}},
-		{"a clock that was set back", state.Said{ID: "f", At: begin - 500*minute, Text: "x"}, []string{"a", "b", "c", "a", "d", "e"}},
-		{"an hour after the last one", state.Said{ID: "g", At: begin - 440*minute, Text: "x"}, nil},
+		{"the first", state.RecentMessage{ID: "a", At: begin, Text: "x"}, nil},
+		{"the same again", state.RecentMessage{ID: "a", At: begin, Text: "x"}, nil},
+		{"the next", state.RecentMessage{ID: "b", At: begin + minute, Text: "x"}, []string{"a"}},
+		{"one more", state.RecentMessage{ID: "c", At: begin + 2*minute, Text: "x"}, []string{"a", "b"}},
+		{"the bot's, with an id that a person has", state.RecentMessage{ID: "a", At: begin + 3*minute, Text: "x", Bot: true}, []string{"a", "b", "c"}},
+		{"after it", state.RecentMessage{ID: "d", At: begin + 4*minute, Text: "x"}, []string{"a", "b", "c", "a"}},
+		{"one that is known", state.RecentMessage{ID: "c", At: begin + 5*minute, Text: "x"}, []string{"a", "b"}},
+		{"just within the hour", state.RecentMessage{ID: "e", At: begin + 64*minute - 1, Text: "x"}, []string{"a", "b", "c", "a", "d"}},
+		{"a clock that was set back", state.RecentMessage{ID: "f", At: begin - 500*minute, Text: "x"}, []string{"a", "b", "c", "a", "d", "e"}},
+		{"an hour after the last one", state.RecentMessage{ID: "g", At: begin - 440*minute, Text: "x"}, nil},
 	} {
 		before, err := s.Remember(t.Context(), group, row.said, keep)
 		require.NoError(t, err)
@@ -326,8 +326,10 @@ func TestAMessageThatComesAgainFindsThoseBeforeIt(t *testing.T) {
 	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	keep := state.Keep{Texts: 2, People: 3}
-	said := func(i int) state.Said { return state.Said{ID: strconv.Itoa(i), At: int64(i), Text: "x"} }
-	var first [][]state.Said
+	said := func(i int) state.RecentMessage {
+		return state.RecentMessage{ID: strconv.Itoa(i), At: int64(i), Text: "x"}
+	}
+	var first [][]state.RecentMessage
 	for i := range 30 {
 		before, err := s.Remember(t.Context(), group, said(i), keep)
 		require.NoError(t, err)
@@ -342,7 +344,7 @@ func TestAMessageThatComesAgainFindsThoseBeforeIt(t *testing.T) {
 		again, err := s.Remember(t.Context(), group, said(i), keep)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, len(again), keep.People)
-		last := func(all []state.Said) []state.Said { return all[len(all)-keep.Texts:] }
+		last := func(all []state.RecentMessage) []state.RecentMessage { return all[len(all)-keep.Texts:] }
 		require.Equal(t, last(first[i]), last(again))
 	}
 }
@@ -351,7 +353,7 @@ func TestAnsweredMessages(t *testing.T) {
 	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	for i, bot := range []bool{false, true, false} {
-		_, err := s.Remember(t.Context(), group, state.Said{ID: strconv.Itoa(i / 2), At: 1, Text: "x", Bot: bot}, state.Keep{Texts: 20})
+		_, err := s.Remember(t.Context(), group, state.RecentMessage{ID: strconv.Itoa(i / 2), At: 1, Text: "x", Bot: bot}, state.Keep{Texts: 20})
 		require.NoError(t, err)
 	}
 	for _, id := range []string{"0", "0", "unknown"} {
@@ -376,7 +378,7 @@ func TestProcessesRememberTogether(t *testing.T) {
 	var remembering sync.WaitGroup
 	for i := range messages {
 		remembering.Go(func() {
-			before, err := stores[i%3].Remember(t.Context(), group, state.Said{ID: strconv.Itoa(i), At: 1000, Text: "x"}, state.Keep{People: messages})
+			before, err := stores[i%3].Remember(t.Context(), group, state.RecentMessage{ID: strconv.Itoa(i), At: 1000, Text: "x"}, state.Keep{People: messages})
 			if err != nil {
 				t.Error(err)
 			}
@@ -505,7 +507,7 @@ func TestValuesOfAnotherShape(t *testing.T) {
 		_, err = kv.PutString(t.Context(), at[1], "garbage")
 		require.NoError(t, err)
 	}
-	_, err := s.Remember(t.Context(), "g", state.Said{ID: "1", At: 1, Text: "x"}, state.Keep{Texts: 1})
+	_, err := s.Remember(t.Context(), "g", state.RecentMessage{ID: "1", At: 1, Text: "x"}, state.Keep{Texts: 1})
 	require.NoError(t, err)
 	require.NoError(t, s.Pend(t.Context(), "g", "1", time.Now()))
 	all, err := s.Marks(t.Context())
