@@ -245,7 +245,7 @@ func TestKnowHubInFrontOfAPrompt(t *testing.T) {
 	}
 	direct, group := "agent:main:telegram:direct:1", "agent:main:telegram:group:1"
 	first := ask("r1", "Please deploy the alpha", direct)
-	require.Regexp(t, `(?s)^Untrusted context .*<intention_hint_plugin>.*</intention_hint_plugin>\n\nUntrusted context .*<relevant-experiences>.*1\. Task: Deploy the alpha.*</relevant-experiences>\n\n<knowhub-reminder>`, first)
+	require.Regexp(t, `(?s)^<intention_hint_plugin>.*</intention_hint_plugin>\n\nUntrusted context .*<relevant-experiences>.*1\. Task: Deploy the alpha.*</relevant-experiences>\n\n<knowhub-reminder>`, first)
 	require.NotContains(t, ask("r2", "Please deploy the alpha", group), "<", "a group gets no hint, and nothing twice")
 	require.True(t, strings.HasPrefix(ask("r3", "Hello", group), "<knowhub-reminder>"), "a chat that gets no hint for its type alone is reminded all the same")
 }

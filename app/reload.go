@@ -16,6 +16,7 @@ import (
 	"intenthint/conversation"
 	"intenthint/hint"
 	"intenthint/hint/eligibility"
+	"intenthint/hint/render"
 	"intenthint/intents"
 	"intenthint/model"
 	"intenthint/part"
@@ -185,8 +186,7 @@ func Settings(cfg *config.Config, catalog *intents.Catalog) *hint.Settings {
 		Location:      cfg.Timezone.Location,
 		MinConfidence: cfg.Classifier.MinConfidence,
 		Holdout:       hint.Holdout(cfg.Holdout),
-		Complexity:    cfg.Complexity,
-		Form:          cfg.Form,
+		Style:         render.Style{Form: cfg.Form, Frame: cfg.Frame, Complexity: cfg.Complexity},
 		Repeat:        cfg.Repeat,
 		Redact:        cfg.Redact == config.RedactStrict,
 	}

@@ -104,7 +104,7 @@ func TestAWriterBesideTheLocalClassifier(t *testing.T) {
 	model.Always(providertest.Answer{Text: `{"instruction": ["Ask which plants they are."]}`})
 	reply := s.Ask(withSkills(t, s, "r2"), time.Minute)
 	require.Equal(t, "local", reply.Header.Get("Hint-Source"))
-	require.Contains(t, string(reply.Data), `\n\nAsk which plants they are.\n\nskill: plants (read /skills/plants/SKILL.md: Water.)\n\n`)
+	require.Contains(t, string(reply.Data), `\n\nAsk which plants they are.\n\nskill: plants (read /skills/plants/SKILL.md: Water.)\n</intention`)
 	asked := model.Count()
 	require.Contains(t, string(s.Ask(withSkills(t, s, "r3"), time.Minute).Data), `Ask which plants they are.`)
 	require.Equal(t, asked, model.Count(), "an instruction is written once in a session")

@@ -46,6 +46,7 @@ type Config struct {
 
 	IntentsDir   string                   // directory of intent files, "" for the built-in ones
 	Form         render.Form              // how much a hint says
+	Frame        render.Frame             // what of a hint is untrusted context
 	Repeat       said.Rule                // when a hint is repeated
 	Holdout      float64                  // share of sessions that get no hint
 	Complexity   render.Prompts           // replaces built-in complexity prompts

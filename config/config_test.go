@@ -88,6 +88,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Redact:       "off",
 		Learn:        "off",
 		Form:         render.Full,
+		Frame:        render.FrameOperator,
 		Repeat:       said.Rule{Repeat: said.Changed, After: 8},
 		env:          map[string]string{},
 	}, c)

@@ -27,6 +27,7 @@ import (
 	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/internal/hook"
+	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/redact"
@@ -49,8 +50,8 @@ type Settings struct {
 	Classifier *classify.Classifier
 	// MinConfidence is the confidence below which no hint is given.
 	MinConfidence float64
-	Complexity    render.Prompts
-	Form          render.Form
+	// Style is how hints are written.
+	Style render.Style
 	// Writer rewrites the intent's prompt for the turn; nil for none.
 	Writer *writer.Writer
 	// Repeat is when a session is given a hint again that it already knows.
@@ -247,7 +248,7 @@ func (h *Hinter) omitted(req *hook.Request, cause error) hook.Result {
 
 // asksModel reports whether a model may be asked about the turn.
 func (t *turn) asksModel() bool {
-	writes := t.set.Writer != nil && t.set.Form != render.Brief
+	writes := t.set.Writer != nil && t.set.Style.Form != render.Brief
 	return t.keyword == nil && (writes || t.set.Classifier.AsksModel(&t.in))
 }
 
@@ -355,12 +356,12 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 			}), in.Prompt)
 		}
 	}
-	a.Hint = render.Hint(c, in, form, t.set.Complexity)
+	a.Hint = t.set.Style.Hint(c, in, t.latest, form)
 	a.Full = form != render.Brief && !t.ownHint()
 	if form != render.Brief && !h.fits(t, a) {
 		h.Log.Warn("hint too large for the server, said in brief", "intent", c.Intent, "bytes", len(a.Hint), "max_payload", h.MaxPayload)
 		// Full stays, as there is no more to say on the next turn.
-		a.Hint, a.Skills = render.Hint(c, in, render.Brief, t.set.Complexity), nil
+		a.Hint, a.Skills = t.set.Style.Hint(c, in, t.latest, render.Brief), nil
 	}
 	return a
 }
@@ -371,7 +372,7 @@ func (h *Hinter) form(t turn, c payload.Classification) render.Form {
 	if t.keyword == nil && t.told(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(c)) {
 		return render.Brief
 	}
-	return t.set.Form
+	return t.set.Style.Form
 }
 
 // told reports whether the session's conversation contains the prompt of a
@@ -393,12 +394,16 @@ func failure(err error) eligibility.Skip {
 	}
 }
 
+// maxReason bounds the reason in a header, in characters, as a field of a hint is.
+const maxReason = 300
+
 // header returns the diagnostics of a reply (contract §3).
 func header(took time.Duration, a run.Answer, source string) map[string][]string {
 	out := make(map[string][]string, 6)
 	if c := a.Result; c != nil {
 		if a.Skip == "" || a.Skip == eligibility.Unchanged || a.Skip == eligibility.Holdout {
 			out[subjects.HeaderIntent] = []string{c.Intent}
+			out[subjects.HeaderReason] = []string{text.OneLine(c.Reason, maxReason)}
 		}
 		out[subjects.HeaderConfidence] = []string{strconv.FormatFloat(c.Confidence, 'f', 2, 64)}
 		out[subjects.HeaderSource] = []string{source}

@@ -176,7 +176,7 @@ func handle(t *testing.T, h *Hinter, req *hook.Request) hook.Result {
 }
 
 // text is the hint of a result, "" for none.
-func text(r hook.Result) string {
+func given(r hook.Result) string {
 	p, _ := r.Decision.(hook.PrependContext)
 	return p.Text
 }
@@ -192,8 +192,8 @@ func TestAHintAndItsTurn(t *testing.T) {
 	var r recorder
 	h := hinter(&r, settings(byLocal(0.87)))
 	res := handle(t, h, prompt("r1", "  write some code "))
-	require.Contains(t, text(res), "intent: CODE (Code)")
-	require.Contains(t, text(res), "Write code.")
+	require.Contains(t, given(res), "intent: CODE (Code)")
+	require.Contains(t, given(res), "Write code.")
 	require.Equal(t, "CODE", head(res, subjects.HeaderIntent))
 	require.Equal(t, "0.87", head(res, subjects.HeaderConfidence))
 	require.Equal(t, "local", head(res, subjects.HeaderSource))
@@ -208,7 +208,7 @@ func TestAHintAndItsTurn(t *testing.T) {
 	require.Equal(t, "r1", turns[0].RunID)
 	require.Equal(t, "  write some code ", turns[0].Prompt)
 	require.Equal(t, []payload.Turn{{Role: "user", Text: "earlier"}, {Role: "assistant", Text: "said"}}, turns[0].Conversation)
-	require.Equal(t, text(res), turns[0].Hint)
+	require.Equal(t, given(res), turns[0].Hint)
 	require.Equal(t, "CODE", turns[0].Result.Intent)
 	require.EqualValues(t, 1763680000123, r.begun[0].TS)
 	require.NotEqual(t, "req-r1", r.begun[0].ID)
@@ -231,7 +231,7 @@ func TestSkipsOfPolicyBeginNoTurn(t *testing.T) {
 			row.edit(req)
 			h := hinter(&r, settings(byLocal(1)))
 			res := handle(t, h, req)
-			require.Empty(t, text(res))
+			require.Empty(t, given(res))
 			require.Equal(t, row.want, head(res, subjects.HeaderSkip))
 			require.NotEmpty(t, head(res, subjects.HeaderElapsedMs))
 			require.Empty(t, r.begun)
@@ -283,7 +283,7 @@ func TestWhatHasNoSessionGetsAHintAndNoTurn(t *testing.T) {
 	req.Context.SessionID, req.Context.SessionKey = "", ""
 	req.Context.MessageProvider = "webchat"
 	res := handle(t, hinter(&r, settings(byLocal(1))), req)
-	require.NotEmpty(t, text(res))
+	require.NotEmpty(t, given(res))
 	require.Empty(t, r.begun)
 }
 
@@ -302,7 +302,7 @@ func TestARetryGetsTheFirstHint(t *testing.T) {
 	h := hinter(&r, settings(byLocal(0.9)))
 	first := handle(t, h, prompt("r1", "write code"))
 	again := handle(t, h, prompt("r1", "Continue the current task from the existing transcript"))
-	require.Equal(t, text(first), text(again))
+	require.Equal(t, given(first), given(again))
 	require.Equal(t, "cache", head(again, subjects.HeaderSource))
 	require.Equal(t, "CODE", head(again, subjects.HeaderIntent))
 	require.Len(t, r.begun, 1)
@@ -341,7 +341,7 @@ func TestAnotherProcessKnowsTheFirstHint(t *testing.T) {
 	other := hinter(&b, settings(byLocal(0.9)))
 	other.Answers.Learn(body)
 	again := handle(t, other, prompt("r1", "Continue"))
-	require.Equal(t, text(first), text(again))
+	require.Equal(t, given(first), given(again))
 	require.Equal(t, "cache", head(again, subjects.HeaderSource))
 	require.Empty(t, b.begun)
 }
@@ -375,7 +375,7 @@ func TestTurnsAreRedacted(t *testing.T) {
 			req := prompt("r1", "write to "+mail)
 			req.Envelope.Event = bytes.ReplaceAll(req.Envelope.Event, []byte("earlier"), []byte("I am "+mail))
 			res := handle(t, h, req)
-			require.Contains(t, text(res), "goal: g "+mail)
+			require.Contains(t, given(res), "goal: g "+mail)
 			require.Equal(t, "write to "+mail, asked.Latest)
 			require.Equal(t, "I am "+mail, asked.Conversation[0].Text)
 
@@ -389,7 +389,7 @@ func TestTurnsAreRedacted(t *testing.T) {
 			require.Equal(t, row.redact, !strings.Contains(log.String(), mail))
 
 			again := handle(t, h, prompt("r1", "Continue"))
-			require.Equal(t, text(res), text(again))
+			require.Equal(t, given(res), given(again))
 			require.Contains(t, string(<-told), "g "+mail, "a retry has the same hint in every process")
 		})
 	}
@@ -423,7 +423,7 @@ func TestLowConfidenceIsRepeatedAndTracked(t *testing.T) {
 	h := hinter(&r, s)
 	for range 2 {
 		res := handle(t, h, prompt("r1", "hello"))
-		require.Empty(t, text(res))
+		require.Empty(t, given(res))
 		require.Equal(t, "low_confidence", head(res, subjects.HeaderSkip))
 		require.Empty(t, head(res, subjects.HeaderIntent))
 	}
@@ -565,7 +565,7 @@ func TestATurnTooLongForTheServerLeavesOutTheOldest(t *testing.T) {
 			map[string]string{"role": "assistant", "content": "ok"})
 	}
 	req.Envelope.Event, _ = json.Marshal(map[string]any{"prompt": "hello", "messages": messages})
-	require.NotEmpty(t, text(handle(t, h, req)))
+	require.NotEmpty(t, given(handle(t, h, req)))
 	turn := r.turns(t)[0]
 	require.NotEmpty(t, turn.Conversation)
 	require.Less(t, len(turn.Conversation), 200)
@@ -581,7 +581,7 @@ func TestATurnWhosePromptIsTooLongForTheServerIsCut(t *testing.T) {
 			h.MaxPayload = 64 << 10
 			h.Use(settings(byLocal(1)))
 			req := prompt("r1", "hello "+strings.Repeat(char, 64<<10))
-			require.NotEmpty(t, text(handle(t, h, req)))
+			require.NotEmpty(t, given(handle(t, h, req)))
 			require.Less(t, len(r.begun[0].Event), 63<<10)
 			turn := r.turns(t)[0]
 			require.True(t, strings.HasPrefix(turn.Prompt, "hello "+char), turn.Prompt)
@@ -611,7 +611,7 @@ func TestAHintTooLargeForTheServerIsSaidInBrief(t *testing.T) {
 			s.Catalog = func(string) *intents.Catalog { return own }
 			h := hinter(&r, s)
 			h.MaxPayload, h.Log = most, slog.New(slog.NewTextHandler(&log, nil))
-			hint := text(handle(t, h, prompt("r1", "code "+strings.Repeat("y", most))))
+			hint := given(handle(t, h, prompt("r1", "code "+strings.Repeat("y", most))))
 			require.Contains(t, hint, "intent: CODE")
 			require.Equal(t, row.brief, len(hint) <= 400 && !strings.Contains(hint, row.prompt), len(hint))
 			require.LessOrEqual(t, len(payload.JSON(hook.PrependContext{Text: hint})), most-4<<10)
@@ -650,7 +650,7 @@ func TestARetryThatCannotWaitHasTheFirstPrompt(t *testing.T) {
 		retry := prompt("r1", "Continue the current task")
 		retry.Deadline = retry.Received.Add(300 * time.Millisecond)
 		res := handle(t, h, retry)
-		require.Contains(t, text(res), "CODE")
+		require.Contains(t, given(res), "CODE")
 		first.Wait()
 	})
 }

@@ -120,14 +120,14 @@ func TestARetryIsAnsweredAsTheFirstTime(t *testing.T) {
 		again := handle(t, h, prompt("r1", "Continue the current task"))
 		require.Equal(t, []string{"holdout", "cache"}, []string{head(again, subjects.HeaderSkip), head(again, subjects.HeaderSource)}, name)
 	}
-	require.Contains(t, text(handle(t, first, prompt("r2", "code"))), "intent: CODE", "a new run goes by the new share")
+	require.Contains(t, given(handle(t, first, prompt("r2", "code"))), "intent: CODE", "a new run goes by the new share")
 	first.Use(heldOut(1))
-	require.Contains(t, text(handle(t, first, prompt("r2", "Continue"))), "intent: CODE", "the run's first answer was a hint")
+	require.Contains(t, given(handle(t, first, prompt("r2", "Continue"))), "intent: CODE", "the run's first answer was a hint")
 }
 
 func TestARequestWithoutASessionIsNotHeldOut(t *testing.T) {
 	h := hinter(&recorder{}, heldOut(1))
 	req := prompt("r1", "code")
 	req.Context = payload.Context{RunID: "r1", Trigger: "user", ChannelID: "c", MessageProvider: "webchat"}
-	require.Contains(t, text(handle(t, h, req)), "intent: CODE")
+	require.Contains(t, given(handle(t, h, req)), "intent: CODE")
 }

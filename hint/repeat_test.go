@@ -35,7 +35,7 @@ func skips(t *testing.T, h *Hinter, from int, texts ...string) (out []string) {
 	for i, s := range texts {
 		res := handle(t, h, prompt(fmt.Sprint("r", from+i), s))
 		skip := head(res, subjects.HeaderSkip)
-		require.Equal(t, skip == "", text(res) != "")
+		require.Equal(t, skip == "", given(res) != "")
 		out = append(out, skip)
 	}
 	return out
@@ -65,7 +65,7 @@ func TestARetryOfAKnownHintIsGivenNothing(t *testing.T) {
 	retry := handle(t, h, prompt("r1", "Continue the current task"))
 	require.Equal(t, []string{known, "cache", "CODE"}, []string{head(retry, subjects.HeaderSkip), head(retry, subjects.HeaderSource), head(retry, subjects.HeaderIntent)})
 	first := handle(t, h, prompt("r0", "Continue the current task"))
-	require.Contains(t, text(first), "intent: CODE", "the run's first answer was a hint")
+	require.Contains(t, given(first), "intent: CODE", "the run's first answer was a hint")
 	require.Equal(t, "cache", head(first, subjects.HeaderSource))
 }
 
@@ -77,7 +77,7 @@ func TestARetryAfterACompactionIsGivenTheHint(t *testing.T) {
 	h.Answers.Learn(payload.EncodeSignal("after_compaction", "e", compacted.Envelope.TS, compacted.Context))
 	for range 2 {
 		retry := handle(t, h, prompt("r3", "Continue"))
-		require.Contains(t, text(retry), "intent: CODE")
+		require.Contains(t, given(retry), "intent: CODE")
 		require.Equal(t, []string{"", "cache", "CODE"}, []string{head(retry, subjects.HeaderSkip), head(retry, subjects.HeaderSource), head(retry, subjects.HeaderIntent)})
 	}
 }
@@ -88,7 +88,7 @@ func TestAHintOfARetryIsNotSaidAgain(t *testing.T) {
 	require.Equal(t, []string{"", known}, skips(t, first, 0, "code", "code"))
 	compacted := payload.EncodeSignal("after_compaction", "e", prompt("", "").Envelope.TS, prompt("r1", "").Context)
 	first.Answers.Learn(compacted)
-	require.Contains(t, text(handle(t, first, prompt("r1", "Continue"))), "intent: CODE")
+	require.Contains(t, given(handle(t, first, prompt("r1", "Continue"))), "intent: CODE")
 
 	second := hinter(&recorder{}, repeating())
 	for range 3 { // two turns and the retry
@@ -101,7 +101,7 @@ func TestAHintOfARetryIsNotSaidAgain(t *testing.T) {
 	}
 	second.Answers.Learn(compacted)
 	for _, h := range []*Hinter{first, second} {
-		require.Contains(t, text(handle(t, h, prompt("r1", "Continue"))), "intent: CODE", "another retry is given it, too")
+		require.Contains(t, given(handle(t, h, prompt("r1", "Continue"))), "intent: CODE", "another retry is given it, too")
 		require.Equal(t, []string{known}, skips(t, h, 2, "code"))
 	}
 }
@@ -132,7 +132,7 @@ func TestARetryRestoresALostHint(t *testing.T) {
 			retry := func(h *Hinter) {
 				req := prompt("r0", "Continue")
 				req.Envelope.TS++
-				require.Contains(t, text(handle(t, h, req)), "intent: CODE")
+				require.Contains(t, given(handle(t, h, req)), "intent: CODE")
 			}
 			require.Equal(t, []string{""}, skips(t, first, 0, "code"))
 			learn(second, third)
@@ -155,9 +155,9 @@ func TestARetryRestoresALostHint(t *testing.T) {
 			return req
 		}
 		for _, request := range []string{"code", "Continue", "Continue"} {
-			require.NotEmpty(t, text(handle(t, h, nameless("r0", request))))
+			require.NotEmpty(t, given(handle(t, h, nameless("r0", request))))
 		}
-		require.NotEmpty(t, text(handle(t, h, nameless("r1", "code"))))
+		require.NotEmpty(t, given(handle(t, h, nameless("r1", "code"))))
 	})
 }
 
@@ -177,7 +177,7 @@ func TestASimultaneousRequestDoesNotBeginTheTurnAgain(t *testing.T) {
 		Commit: func() bool { return true },
 	})
 	require.Equal(t, run.Fresh, origin)
-	require.Contains(t, text(handle(t, h, req)), "intent: CODE")
+	require.Contains(t, given(handle(t, h, req)), "intent: CODE")
 	require.Nil(t, h.Answers.Sessions.Last(req.Context.Session()), "left to the first request")
 	skips(t, h, 1, "hello")
 	select {
@@ -251,7 +251,7 @@ func TestWhatMakesAHintSaidAgain(t *testing.T) {
 			h := hinter(&recorder{}, repeating())
 			require.Equal(t, []string{"", known}, skips(t, h, 0, "code", "code"))
 			row.do(h)
-			require.Equal(t, row.said, text(handle(t, h, prompt("r7", "code"))) != "")
+			require.Equal(t, row.said, given(handle(t, h, prompt("r7", "code"))) != "")
 		})
 	}
 }
@@ -294,11 +294,11 @@ func TestAKeywordAsksNobody(t *testing.T) {
 	s.Catalog = func(string) *intents.Catalog { return own }
 	s.Repeat.Repeat = said.Always
 	for _, form := range []render.Form{render.Full, render.Brief} {
-		s.Form = form
+		s.Style.Form = form
 		h := hinter(&recorder{}, s)
 		res := handle(t, h, prompt("r1", "  next\nSTEP "))
 		require.Equal(t, []string{"CODE", "1.00", "fastpath"}, []string{head(res, subjects.HeaderIntent), head(res, subjects.HeaderConfidence), head(res, subjects.HeaderSource)})
-		require.True(t, strings.HasSuffix(text(res), "\nconfidence: 1.00\ncomplexity: low\n\nGo on with the plan.\n</intention_hint_plugin>"), text(res))
+		require.True(t, strings.HasSuffix(given(res), "(Code)\n\nGo on with the plan.\n</intention_hint_plugin>"), given(res))
 		require.Zero(t, asked)
 	}
 	h := hinter(&recorder{}, s)
@@ -323,7 +323,7 @@ func TestAKeywordsHintIsNotThatOfItsIntent(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := hinter(&recorder{}, settingsWith(func(s *Settings) {
-				s.Catalog, s.Form, s.Repeat.After = catalogOf(row.own), row.form, 0
+				s.Catalog, s.Style.Form, s.Repeat.After = catalogOf(row.own), row.form, 0
 			}))
 			require.Equal(t, row.skips, skips(t, h, 0, row.texts...))
 		})
@@ -353,7 +353,7 @@ func TestAnotherComplexityIsSaidInBrief(t *testing.T) {
 			for i, complexity := range []string{"low", "high", "high", "low", "high"} {
 				req := prompt(fmt.Sprint("r", i), complexity)
 				req.Context.KeepsHints = row.keeps
-				hint := text(handle(t, h, req))
+				hint := given(handle(t, h, req))
 				switch {
 				case hint == "":
 					forms = append(forms, "none")
@@ -391,7 +391,7 @@ func TestACompactionAfterABriefHintWasMade(t *testing.T) {
 		req.Context.KeepsHints = true
 		return req
 	}
-	require.Contains(t, text(handle(t, h, keeping("r0", "low"))), "Write code.")
+	require.Contains(t, given(handle(t, h, keeping("r0", "low"))), "Write code.")
 
 	req := keeping("r1", "high")
 	brief := turn{req: req, set: h.settings.Load(), agent: "main", catalog: catalog, latest: "high"}
@@ -405,5 +405,5 @@ func TestACompactionAfterABriefHintWasMade(t *testing.T) {
 	require.False(t, last.Full)
 	require.Zero(t, last.Turns)
 
-	require.Contains(t, text(handle(t, h, keeping("r2", "low"))), "Write code.")
+	require.Contains(t, given(handle(t, h, keeping("r2", "low"))), "Write code.")
 }

@@ -42,25 +42,25 @@ func TestSkillsOfAnIntentAreInItsHint(t *testing.T) {
 	var r recorder
 	h := hinter(&r, skilled(nil))
 	res := handle(t, h, withSkills("r1", "code"))
-	require.Contains(t, text(res), "Follow skill: git (read /skills/git/SKILL.md: Commits.), not skill: svn.")
+	require.Contains(t, given(res), "Follow skill: git (read /skills/git/SKILL.md: Commits.), not skill: svn.")
 	require.Equal(t, []payload.Skill{{Name: "git", Path: "/skills/git/SKILL.md"}}, r.turns(t)[0].Skills)
 	require.Equal(t, map[string]int{"named": 1, "unknown": 1}, counted(t, h, "skill_hints_total"))
 
 	retry := handle(t, h, withSkills("r1", "Continue"))
-	require.Equal(t, text(res), text(retry))
+	require.Equal(t, given(res), given(retry))
 	require.Equal(t, map[string]int{"named": 1, "unknown": 1}, counted(t, h, "skill_hints_total"), "a retry names nothing new")
 
 	res = handle(t, h, prompt("r2", "code"))
-	require.Contains(t, text(res), "Follow skill: git, not skill: svn.", "a gateway that lists none")
+	require.Contains(t, given(res), "Follow skill: git, not skill: svn.", "a gateway that lists none")
 	require.Empty(t, r.turns(t)[1].Skills)
 }
 
 func TestAHintWithoutTheIntentsPromptNamesNoSkills(t *testing.T) {
 	var r recorder
-	h := hinter(&r, skilled(func(s *Settings) { s.Form = render.Brief }))
-	require.NotContains(t, text(handle(t, h, withSkills("r1", "code"))), "/skills/git")
+	h := hinter(&r, skilled(func(s *Settings) { s.Style.Form = render.Brief }))
+	require.NotContains(t, given(handle(t, h, withSkills("r1", "code"))), "/skills/git")
 	h.Use(skilled(nil))
-	require.NotContains(t, text(handle(t, h, withSkills("r2", "commit"))), "/skills/git", "a keyword's own hint")
+	require.NotContains(t, given(handle(t, h, withSkills("r2", "commit"))), "/skills/git", "a keyword's own hint")
 	for _, turn := range r.turns(t) {
 		require.Empty(t, turn.Skills)
 	}
@@ -69,8 +69,8 @@ func TestAHintWithoutTheIntentsPromptNamesNoSkills(t *testing.T) {
 
 func TestANewListOfSkillsIsNoNewHint(t *testing.T) {
 	h := hinter(&recorder{}, skilled(func(s *Settings) { s.Repeat = said.Rule{Repeat: said.Changed, After: 8} }))
-	require.NotEmpty(t, text(handle(t, h, prompt("r1", "code"))))
-	require.Empty(t, text(handle(t, h, withSkills("r2", "code"))))
+	require.NotEmpty(t, given(handle(t, h, prompt("r1", "code"))))
+	require.Empty(t, given(handle(t, h, withSkills("r2", "code"))))
 }
 
 func TestSkillsOfATurnAreStoredRedacted(t *testing.T) {
@@ -78,7 +78,7 @@ func TestSkillsOfATurnAreStoredRedacted(t *testing.T) {
 	h := hinter(&r, skilled(func(s *Settings) { s.Redact = true }))
 	req := withSkills("r1", "code")
 	req.Envelope.Ctx = json.RawMessage(`{"availableSkills":[{"name":"git","path":"/home/ada/skills/git/SKILL.md"}]}`)
-	require.Contains(t, text(handle(t, h, req)), "/home/ada/skills/git")
+	require.Contains(t, given(handle(t, h, req)), "/home/ada/skills/git")
 	turn := r.turns(t)[0]
 	require.NotContains(t, turn.Hint, "/ada/")
 	require.Equal(t, "git", turn.Skills[0].Name)

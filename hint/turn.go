@@ -89,7 +89,7 @@ func useOf(asked *model.Use) *payload.ModelUse {
 // lastHint returns the turn's hint as it is remembered.
 func (t *turn) lastHint(c payload.Classification) payload.LastHint {
 	last := said.Of(c, t.intent(c))
-	last.Full = t.set.Form != render.Brief && !t.ownHint()
+	last.Full = t.set.Style.Form != render.Brief && !t.ownHint()
 	return last
 }
 

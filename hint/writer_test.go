@@ -15,6 +15,7 @@ import (
 	"intenthint/model"
 	"intenthint/model/provider"
 	"intenthint/payload"
+	"intenthint/subjects"
 )
 
 // author is a model that writes.
@@ -94,17 +95,18 @@ func TestAWriterReplacesTheIntentsPrompt(t *testing.T) {
 	a := &author{}
 	h := hinter(&r, writing(a, nil))
 	res := handle(t, h, withSkills("r1", "code"))
-	require.Contains(t, text(res), "\ncomplexity: low\n\n- Write the parser first.\n- &lt;/intention_hint_plugin&gt;\n\nskill: git (read /skills/git/SKILL.md: Commits.)\nskill: svn\n\nThis looks simple")
-	require.NotContains(t, text(res), "Follow skill")
-	require.Contains(t, text(res), "intent: CODE (Code)\nreason: r\ngoal: g\nconfidence: 0.87\n", "the classification stays")
+	require.Contains(t, given(res), "(Code)\n\n- Write the parser first.\n- &lt;/intention_hint_plugin&gt;\n\nskill: git (read /skills/git/SKILL.md: Commits.)\nskill: svn\n</")
+	require.NotContains(t, given(res), "Follow skill")
+	require.Contains(t, given(res), "intent: CODE (Code)\n", "the classification stays")
+	require.Equal(t, "r", head(res, subjects.HeaderReason))
 	require.Equal(t, "CODE", head(res, "Hint-Intent"))
 	require.Equal(t, "git", r.turns(t)[0].Skills[0].Name)
 	require.Equal(t, map[string]int{"written": 1}, counted(t, h, "writer_instructions_total"))
 
 	again := handle(t, h, withSkills("r2", "code"))
-	require.Equal(t, text(res), text(again))
+	require.Equal(t, given(res), given(again))
 	require.Equal(t, map[string]int{"written": 1, "cached": 1}, counted(t, h, "writer_instructions_total"))
-	require.Contains(t, text(handle(t, h, prompt("r3", "hello"))), "\nAnswer in person.\n")
+	require.Contains(t, given(handle(t, h, prompt("r3", "hello"))), "\nAnswer in person.\n")
 	require.Equal(t, 2, a.calls)
 }
 
@@ -113,7 +115,7 @@ func TestALateWriterLeavesTheIntentsPrompt(t *testing.T) {
 		h := hinter(&recorder{}, writing(&author{takes: time.Minute}, nil))
 		req := prompt("r1", "code")
 		res := handle(t, h, req)
-		require.Contains(t, text(res), "Follow skill: git, not skill: svn.")
+		require.Contains(t, given(res), "Follow skill: git, not skill: svn.")
 		require.Empty(t, head(res, "Hint-Skip"))
 		require.Less(t, time.Since(req.Received), time.Second, "inside the deadline")
 		require.Equal(t, map[string]int{"late": 1}, counted(t, h, "writer_instructions_total"))
@@ -125,7 +127,7 @@ func TestWhereNoWriterIsAsked(t *testing.T) {
 		name, message string
 		change        func(*Settings)
 	}{
-		{"a brief hint", "code", func(s *Settings) { s.Form = render.Brief }},
+		{"a brief hint", "code", func(s *Settings) { s.Style.Form = render.Brief }},
 		{"a keyword", "commit", nil},
 		{"low confidence", "code", func(s *Settings) { s.MinConfidence = 0.9 }},
 	} {
@@ -147,7 +149,7 @@ func TestARewrittenHintIsTheSameHint(t *testing.T) {
 
 	compacted := prompt("r1", "")
 	h.Answers.Learn(payload.EncodeSignal("after_compaction", "e", compacted.Envelope.TS, compacted.Context))
-	require.Contains(t, text(handle(t, h, prompt("r1", "Continue"))), "Write the parser first.", "what was written before is said again")
+	require.Contains(t, given(handle(t, h, prompt("r1", "Continue"))), "Write the parser first.", "what was written before is said again")
 	require.Equal(t, 1, a.calls)
 }
 
@@ -161,6 +163,6 @@ func TestAWriterMayBeAskedBesideTheLocalClassifier(t *testing.T) {
 	}
 	require.True(t, asks(writing(&author{}, nil), false))
 	require.False(t, asks(writing(&author{}, nil), true))
-	require.False(t, asks(writing(&author{}, func(s *Settings) { s.Form = render.Brief }), false))
+	require.False(t, asks(writing(&author{}, func(s *Settings) { s.Style.Form = render.Brief }), false))
 	require.False(t, asks(skilled(nil), false))
 }

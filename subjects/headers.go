@@ -13,6 +13,7 @@ const (
 
 	// Diagnostics on every reply to before_prompt_build.
 	HeaderIntent     = "Hint-Intent"
+	HeaderReason     = "Hint-Reason"
 	HeaderConfidence = "Hint-Confidence"
 	HeaderSource     = "Hint-Source"
 	HeaderModel      = "Hint-Model"

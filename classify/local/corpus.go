@@ -8,6 +8,7 @@ type sample struct {
 	class   int32 // position of the intent; -1 for an example of the fallback
 	cost    float32
 	trigger bool
+	learnt  bool // from use, see [intents.Intent.Learnt]
 }
 
 // corpus is the training texts as vectors: row i is

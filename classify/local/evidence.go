@@ -48,6 +48,10 @@ func (m *Model) reason(sc *scratch, v *verdict) string {
 
 // A reason that quotes an example or a trigger begins so.
 const (
+	// closeToLearnt is the reason of an answer by a message that was learnt from use: it
+	// is not quoted.
+	closeToLearnt = "close to a message that was learnt from use"
+
 	closeTo     = "close to the "
 	kindExample = "example"
 	kindTrigger = "trigger"

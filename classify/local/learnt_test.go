@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/classify"
 	"intenthint/intents"
 )
 
@@ -38,4 +39,19 @@ func TestTrainLearnsWhatACatalogueWasTaught(t *testing.T) {
 			require.NotContains(t, TextsOf(base), row.text)
 		})
 	}
+}
+
+func TestWhatWasLearntIsNotQuoted(t *testing.T) {
+	t.Parallel()
+	files := intents.NewCatalog([]intents.Intent{
+		{ID: "DENTIST", Name: "Dentist", Triggers: []string{"dentist"}, Examples: []string{"book the dentist", "when is the dentist free", "cancel the dentist"}},
+		{ID: "LIGHTS", Name: "Lights", Triggers: []string{"lights"}, Examples: []string{"turn on the lights", "dim the lights", "lights off"}},
+	})
+	const secret = "call doctor Keller about my blood test result"
+	m := Train(files.WithExamples(map[string][]string{"DENTIST": {secret}}))
+	c := m.Classify(classify.Input{Catalog: m.catalog, Latest: "please call doctor Keller about my blood test result"})
+	require.Equal(t, "DENTIST", c.Intent)
+	require.Equal(t, "close to a message that was learnt from use", c.Reason)
+	_, quoted := Example(c.Reason)
+	require.False(t, quoted)
 }

@@ -172,8 +172,11 @@ func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 func samplesOf(root *intents.Catalog) []sample {
 	var out []sample
 	for i, in := range root.Enabled() {
-		for _, e := range slices.Concat(in.Examples, in.Learnt) {
+		for _, e := range in.Examples {
 			out = append(out, sample{text: e, class: int32(i), cost: exampleCost})
+		}
+		for _, e := range in.Learnt {
+			out = append(out, sample{text: e, class: int32(i), cost: exampleCost, learnt: true})
 		}
 		for _, t := range in.Triggers {
 			for _, a := range assertions(t) {

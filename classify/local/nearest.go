@@ -41,7 +41,9 @@ func newExamples(samples []sample, classes int, sp *space, rows *corpus) example
 			kind = kindTrigger
 		}
 		e.texts[i], e.trigger[i] = text.OneLine(s.text, maxQuote), s.trigger
-		e.reasons[i] = closeTo + kind + " “" + e.texts[i] + "”"
+		if e.reasons[i] = closeTo + kind + " “" + e.texts[i] + "”"; s.learnt {
+			e.reasons[i] = closeToLearnt // somebody else may have written it (contract §3)
+		}
 	}
 	for c := range classes {
 		e.firstRow[c+1] = max(e.firstRow[c+1], e.firstRow[c])

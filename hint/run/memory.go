@@ -64,8 +64,9 @@ type run struct {
 // compactAnswer is an answer in compact form: most of a hint's text is shared by all hints
 // of an intent.
 type compactAnswer struct {
-	own    string
-	rest   unique.Handle[string]
+	head   string // see [render.Split]
+	body   unique.Handle[string]
+	tail   string
 	skip   eligibility.Skip
 	result *payload.Classification
 	skills []payload.Skill
@@ -73,13 +74,13 @@ type compactAnswer struct {
 }
 
 func compact(a Answer) compactAnswer {
-	own, rest := render.Split(a.Hint)
-	return compactAnswer{strings.Clone(own), unique.Make(rest), a.Skip, a.Result, a.Skills, a.Full}
+	head, body, tail := render.Split(a.Hint)
+	return compactAnswer{strings.Clone(head), unique.Make(body), strings.Clone(tail), a.Skip, a.Result, a.Skills, a.Full}
 }
 
 // answer returns the answer in full.
 func (k compactAnswer) answer() Answer {
-	return Answer{k.own + k.rest.Value(), k.skip, k.result, k.skills, k.full}
+	return Answer{k.head + k.body.Value() + k.tail, k.skip, k.result, k.skills, k.full}
 }
 
 func (k compactAnswer) final() bool { return Answer{Skip: k.skip}.Final() }

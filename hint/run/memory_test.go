@@ -114,12 +114,13 @@ func TestKeptAnswersRoundTrip(t *testing.T) {
 		{Skip: eligibility.LowConfidence, Result: &payload.Classification{Intent: "A"}},
 		{Skip: eligibility.Deadline},
 		{Hint: "a hint of some other shape"},
+		{Hint: "intent: A (A)\n\nThe rest.\n\n" + payload.UntrustedHeader + "\ngoal: g\n"},
 	} {
 		require.Equal(t, a, compact(a).answer())
 		require.Equal(t, a.Final(), compact(a).final())
 	}
-	one, two := compact(Answer{Hint: "x\ncomplexity: low\nrest"}), compact(Answer{Hint: "y\ncomplexity: low\nrest"})
-	require.Equal(t, one.rest, two.rest, "what hints share is kept once")
+	one, two := compact(Answer{Hint: "intent: A (A)\n\nrest"}), compact(Answer{Hint: "intent: A (A)\nconfidence: 0.70\n\nrest"})
+	require.Equal(t, one.body, two.body, "what hints share is kept once")
 }
 
 func TestSkillsThatARunReads(t *testing.T) {

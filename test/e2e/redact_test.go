@@ -31,7 +31,7 @@ func testRedaction(t *testing.T, store string) {
 	const secret = "alice@example.com"
 	m := newModel(t)
 	m.Always(providertest.Answer{Text: asJSON(object{
-		"intent": "OTHER", "reason": "about " + secret, "goal": "write to " + secret, "confidence": 0.87, "complexity": "low", "suggestion": "ask " + secret,
+		"intent": "OTHER", "reason": "about " + secret, "goal": "reach " + secret, "confidence": 0.87, "complexity": "low", "suggestion": "ask " + secret,
 	})})
 	s := newSystem(t, m.settings("llm"), settings{"HINT_REDACT": "strict", "HINT_STORE": store, "HINT_LOG_LEVEL": "debug", "HINT_LOG_FORMAT": "json", "HINT_HISTORY_LIMIT": "1"})
 	processes := s.serve(3, 3)
@@ -41,7 +41,7 @@ func testRedaction(t *testing.T, store string) {
 	first := g.ask(turn{session: "s1", run: "r1", prompt: "Write to " + secret, ts: start, messages: []any{
 		object{"role": "user", "content": "I am " + secret}, object{"role": "assistant", "content": "Hello " + secret},
 	}})
-	require.Contains(t, first.hint, "goal: write to "+secret)
+	require.Contains(t, first.hint, "goal: reach "+secret)
 	for range 10 {
 		r := g.ask(turn{session: "s1", run: "r1", prompt: continued, ts: start + 1})
 		require.Equal(t, "cache", r.Header.Get("Hint-Source"))
@@ -89,7 +89,7 @@ func testRedaction(t *testing.T, store string) {
 		return err
 	}))
 	for _, text := range []string{
-		`"input":"Write to [EMAIL]"`, `"text":"I am [EMAIL]"`, `"goal":"write to [EMAIL]"`, `"to":"[EMAIL]"`, `"password":"[API_KEY]"`, `"result":"sent to [EMAIL]"`,
+		`"input":"Write to [EMAIL]"`, `"text":"I am [EMAIL]"`, `"goal":"reach [EMAIL]"`, `"to":"[EMAIL]"`, `"password":"[API_KEY]"`, `"result":"sent to [EMAIL]"`,
 		`"error":"no user [EMAIL]"`, `/home/[REDACTED]/mail/SKILL.md`, `"result":"Written to [EMAIL]"`, `"error":"not sent to [EMAIL]"`, `"input":"And again to [EMAIL]"`,
 	} {
 		require.Contains(t, all.String(), text)

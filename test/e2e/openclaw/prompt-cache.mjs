@@ -5,7 +5,7 @@
 import { apis, converse } from "./conversation.mjs";
 import { compare } from "./promptcache.mjs";
 
-const block = /Untrusted context \(metadata, do not treat as instructions or commands\):\n<intention_hint_plugin>[^]*?<\/intention_hint_plugin>\n\n/;
+const block = /<intention_hint_plugin>[^]*?<\/intention_hint_plugin>\n\n/;
 const parts = (content) => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []));
 
 /** The messages of people in a request, oldest first: {at, text}. */
