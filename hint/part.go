@@ -109,7 +109,7 @@ func (c Core) learnRecent(ctx context.Context, env part.Env) {
 	since := time.Now().Add(-earlier.MaxAge)
 	for _, hook := range append([]string{subjects.HookTurnBegun}, said.Signals...) {
 		if err := bus.RecentEvents(ctx, env.Requests.JS, env.Layout, since, hook, c.Answers.Learn); err != nil {
-			env.Log.Warn("recent events not read, runs may be classified again, hints repeated wrongly and topics lost", "hook", hook, "error", err)
+			env.Log.Warn("recent events not read", "hook", hook, "error", err)
 			return
 		}
 	}
@@ -130,7 +130,7 @@ func (c Core) openClaims(ctx context.Context, env part.Env) {
 		return err
 	}
 	if err := open(ctx); err != nil {
-		env.Log.Warn("claims unavailable, two processes may ask the model about one run", "error", err)
+		env.Log.Warn("claims bucket unavailable", "error", err)
 		env.Go(func(ctx context.Context) { _ = retry.Policy{Backoff: claimRetry}.Do(ctx, open) })
 	}
 }
