@@ -123,6 +123,8 @@ func TestWhatTheGatewayKnows(t *testing.T) {
 		want   Reason
 	}{
 		{"a mention", func(m *Message) { m.Mentioned = true }, nil, BotName},
+		{"a name in brackets", func(m *Message) { m.Bracketed = "@claw" }, nil, BotName},
+		{"a label in brackets", func(m *Message) { m.Bracketed = "Clawson" }, nil, ByModel},
 		{"a reply to the agent", func(m *Message) { m.ReplyToSender = "Claw (@claw_bot)" }, nil, BotName},
 		{"a reply to somebody else", func(m *Message) { m.ReplyToSender = "Anna" }, nil, ByModel},
 		{"a reply to the agent's message", func(m *Message) { m.ReplyTo = "9" }, []state.RecentMessage{{ID: "8", Bot: true}, {ID: "9", Bot: true}}, BotName},

@@ -170,6 +170,9 @@ type Message struct {
 	Names []string
 	// Mentioned reports whether the channel says that the message mentions the agent.
 	Mentioned bool
+	// Bracketed is what stands in brackets at the beginning of the message, without
+	// them: a channel's label, or a name ("[Max] come here").
+	Bracketed string
 	// ReplyTo and ReplyToSender are the id and the sender of the message that this one
 	// replies to, "" for none.
 	ReplyTo, ReplyToSender string
@@ -184,7 +187,7 @@ type Message struct {
 // time. id is its id if the gateway sends none.
 func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, received time.Time) Message {
 	m := Message{
-		Group: cmp.Or(e.SessionKey, ctx.SessionKey), ID: cmp.Or(e.MessageID, id), Sender: e.SenderID, Text: words(e.Text),
+		Group: cmp.Or(e.SessionKey, ctx.SessionKey), ID: cmp.Or(e.MessageID, id), Sender: e.SenderID, Text: words(e.Text), Bracketed: bracketed(e.Text),
 		Names: e.AgentNames, Mentioned: e.WasMentioned, ReplyTo: e.ReplyToID, ReplyToSender: e.ReplyToSender,
 		IsGroup: e.IsGroup, At: received,
 	}
@@ -194,6 +197,16 @@ func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, receiv
 		m.At = time.UnixMilli(e.Timestamp)
 	}
 	return m
+}
+
+// bracketed returns the text in brackets at the beginning of a message, "" without one.
+func bracketed(content string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(content), "[")
+	inside, _, closed := strings.Cut(rest, "]")
+	if !ok || !closed {
+		return ""
+	}
+	return strings.TrimSpace(inside)
 }
 
 // words returns the person's words of a message, with its lines. A message of
@@ -267,7 +280,7 @@ func (s *Settings) ByText(m Message) (v Verdict, ok bool) {
 		return word != "" && strings.Contains(folded, word)
 	}
 	switch {
-	case m.Mentioned, s.calls(m, m.Text), m.ReplyToSender != "" && s.calls(m, m.ReplyToSender):
+	case m.Mentioned, s.calls(m, m.Text), s.isName(m, m.Bracketed), m.ReplyToSender != "" && s.calls(m, m.ReplyToSender):
 		return Verdict{Reason: BotName}, true
 	case slices.ContainsFunc(s.Keywords, holds):
 		return Verdict{Reason: Keyword}, true
@@ -288,6 +301,12 @@ func (s *Settings) names(m Message) []string {
 		return []string{own}
 	}
 	return m.Names
+}
+
+// isName reports whether a text is a name of the agent and nothing else.
+func (s *Settings) isName(m Message, text string) bool {
+	bare := func(name string) string { return fold.Case(strings.TrimLeft(strings.TrimSpace(name), "@")) }
+	return bare(text) != "" && slices.ContainsFunc(s.names(m), func(name string) bool { return bare(name) == bare(text) })
 }
 
 // calls reports whether a text names the agent.

@@ -102,6 +102,25 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	require.Equal(t, "CHAT", m.Predict("ok", told, nil).Intent, "nothing was offered")
 }
 
+// Answers that are no plain yes or no, and what only looks like one.
+func TestRarerAnswersToOffers(t *testing.T) {
+	t.Parallel()
+	m := bundled()
+	offer := []payload.Turn{{Role: payload.RoleAssistant, Text: "All changes are staged. Shall I merge the branch into main and push it?"}}
+	for _, message := range []string{
+		"not now", "maybe later", "don't do that", "leave it", "stop", "不用了", "算了", "nein, lass es", "lieber nicht", "ja graag", "doe maar",
+		"tak", "nie, dziękuję", "हाँ", "yes, but not before lunch", "no, not on a Friday",
+	} {
+		p := m.Predict(message, offer, nil)
+		require.Equal(t, "CODE_GIT", p.Intent, message)
+		require.False(t, p.Other, message)
+		require.GreaterOrEqual(t, p.Confidence, 0.6, message)
+	}
+	for _, message := range []string{"lol", "haha", "wow", "42", "sí, resume este documento", "yes, and translate this menu into English"} {
+		require.NotEqual(t, "CODE_GIT", m.Predict(message, offer, nil).Intent, message)
+	}
+}
+
 func TestOffersFor(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -125,10 +144,10 @@ func TestOffersFor(t *testing.T) {
 			var r reading
 			r.reset(row.message)
 			c := cuesOf(&r)
-			require.Equal(t, row.want, offersFor(&c, 0, []payload.Turn{{Role: payload.RoleAssistant, Text: row.text}}))
+			require.Equal(t, row.want, offersFor(&c, row.message, 0, []payload.Turn{{Role: payload.RoleAssistant, Text: row.text}}))
 		})
 	}
 	c := cuesIn("yes")
-	require.Nil(t, offersFor(&c, 0, []payload.Turn{{Role: payload.RoleUser, Text: "Shall I book the table?"}}), "a user's text")
-	require.Nil(t, offersFor(&c, 0, nil))
+	require.Nil(t, offersFor(&c, "yes", 0, []payload.Turn{{Role: payload.RoleUser, Text: "Shall I book the table?"}}), "a user's text")
+	require.Nil(t, offersFor(&c, "yes", 0, nil))
 }

@@ -116,7 +116,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if len(conversation) == 0 {
 		return alone
 	}
-	if v, _, ok := m.offered(sc, &c, alone.pFirst, conversation, allowed, by); ok {
+	if v, _, ok := m.offered(sc, &c, message, alone.pFirst, conversation, allowed, by); ok {
 		return v
 	}
 	if c.closes(asked) {

@@ -365,7 +365,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 		}
 		sc.text.reset(said)
 		c, asked := cuesOf(&sc.text), asks(conversation[:i])
-		if v, offer, ok := m.offered(sc, &c, 0, conversation[:i], allowed, by); ok && c.content == 0 {
+		if v, offer, ok := m.offered(sc, &c, said, 0, conversation[:i], allowed, by); ok && c.content == 0 {
 			sc.topic = divide(sc.topic, &v, sc.scores, allowed)
 			topic, from = v, offer
 			continue

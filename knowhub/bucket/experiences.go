@@ -10,7 +10,6 @@ import (
 
 	"intenthint/internal/bus"
 	"intenthint/internal/kv"
-	"intenthint/internal/text"
 	"intenthint/knowhub/experience"
 )
 
@@ -51,13 +50,13 @@ func (s *Experiences) Get(ctx context.Context, id string) (e experience.Experien
 	return known.V, known.Revision > 0 && readable(known), err
 }
 
-// readable reports whether a value is an experience: nothing has been written that has no
-// task or no status.
+// readable reports whether a value is an experience: nothing else has been written that
+// could not be decided about.
 func readable(known kv.Value[experience.Experience]) bool {
 	return known.Broken == nil && complete(known.V)
 }
 
-func complete(e experience.Experience) bool { return !text.Blank(e.Task) && e.Status.Valid() }
+func complete(e experience.Experience) bool { return e.Validate() == nil }
 
 // Change modifies the experience with an id. It retries on conflicts with other
 // writers, so change may be called several times. known is nil if the
