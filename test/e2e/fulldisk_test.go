@@ -110,8 +110,10 @@ func TestAStopOnAFullDiskCountsWhatIsLost(t *testing.T) {
 	g.ask(turn{session: "s", run: "r0", prompt: "Hello there."})
 	g.drained()
 	fill(t, s.env["HINT_DATA_DIR"])
+	// A small turn may fit into the last block that the disk has given to a file.
+	long := strings.Repeat("Hello there. ", 700)
 	for i := range 5 {
-		g.ask(turn{session: "s", run: fmt.Sprintf("r%d", i+1), prompt: "Hello there."})
+		g.ask(turn{session: "s", run: fmt.Sprintf("r%d", i+1), prompt: long})
 	}
 	require.Eventually(t, func() bool { status, _ := s.get("/healthz"); return status == http.StatusServiceUnavailable }, 5*time.Second, tick)
 	began := time.Now()
