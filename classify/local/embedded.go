@@ -452,42 +452,6 @@ func mixOf(l logistic) mix {
 // Dimensions returns how many numbers a vector must have.
 func (e *Embedded) Dimensions() int { return e.dimensions }
 
-// Texts returns the texts whose vectors ClassifyVectors needs for a message:
-// the message; its own words (see [ownWords]), if they are less; and the user's
-// earlier message, if the message may depend on it.
-func (e *Embedded) Texts(in classify.Input) []string {
-	m := e.words
-	text := textOf(in.Latest)
-	if text == "" {
-		return nil
-	}
-	texts := []string{text}
-	own, _ := ownWords(in.Latest)
-	if own = textOf(own); own != "" {
-		texts = append(texts, own)
-	}
-	if brings(in.Latest) {
-		return texts
-	}
-	sc := m.pool.Get().(*scratch)
-	sc.text.reset(in.Latest)
-	c, asked := cuesOf(&sc.text), asks(in.Conversation)
-	for _, offer := range offersFor(&c, in.Latest, 0, in.Before()) {
-		if offer = textOf(offer); offer != "" && !slices.Contains(texts, offer) {
-			texts = append(texts, offer)
-		}
-	}
-	said := ""
-	if !c.closes(asked) && c.followUpProbability(0, 1, maxEchoes) >= negligible {
-		_, said = m.topic(sc, c.resumed(sc, in.Before()), m.allowed(in.Catalog), nil)
-	}
-	m.pool.Put(sc)
-	if earlier := textOf(said); earlier != "" && !slices.Contains(texts, earlier) {
-		texts = append(texts, earlier)
-	}
-	return texts
-}
-
 // ClassifyVectors is [Model.Classify] using the vectors of the texts that Texts
 // returns, each of length 1 and with Dimensions numbers. A text without a
 // vector is classified by its words alone.
