@@ -30,14 +30,15 @@ func Case(s string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
-// WithoutMarks returns s in NFKD without accents, vowel signs and other marks.
+// WithoutMarks returns s in NFKD without accents, vowel signs and other marks. Bytes that
+// are not UTF-8 become U+FFFD first: behind such a byte a letter may stay composed.
 func WithoutMarks(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsMark(r) {
 			return -1
 		}
 		return r
-	}, norm.NFKD.String(s))
+	}, norm.NFKD.String(strings.ToValidUTF8(s, "\uFFFD")))
 }
 
 // WithoutSpace returns s without white space.
