@@ -102,21 +102,25 @@ func (w wordings) whole(spaced string) bool {
 // offered is the verdict on what the assistant offered in its last text, to which a
 // message with the given cues replies, and the text of the offer; ok is false if
 // the message is no reply, or if there is no offer of a known intent. sc holds the
-// words of the offer then, and is overwritten otherwise, too.
+// words of the offer then, and those of the message otherwise.
 func (m *Model) offered(sc *scratch, c *cues, message string, own float64, conversation []payload.Turn, allowed []bool, by *embedding) (v verdict, offer string, ok bool) {
-	if after := amendment(message); replyOf(c, message) == replyAmends && after != "" {
+	offers := offersFor(c, message, own, conversation)
+	if len(offers) == 0 {
+		return v, "", false
+	}
+	if after := amendment(message); after != "" && replyOf(c, message) == replyAmends {
 		v = m.request(sc, after, allowed, by)
 		if own := cuesOf(&sc.text); own.content >= leastOwn && !v.other() && v.pFirst >= likely {
-			return v, "", false
+			offers = nil // a subject of its own
 		}
 	}
-	for _, offer := range offersFor(c, message, own, conversation) {
+	for _, offer := range offers {
 		if v = m.request(sc, offer, allowed, by); !v.other() && v.pFirst >= likely {
 			v.earlier = offer
 			return v, offer, true
 		}
 	}
-	return v, "", false
+	return m.request(sc, message, allowed, by), "", false
 }
 
 // offersFor returns the texts of what the assistant may have offered in its last text,

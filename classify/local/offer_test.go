@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -118,6 +119,23 @@ func TestRarerAnswersToOffers(t *testing.T) {
 	}
 	for _, message := range []string{"lol", "haha", "wow", "42", "sí, resume este documento", "yes, and translate this menu into English"} {
 		require.NotEqual(t, "CODE_GIT", m.Predict(message, offer, nil).Intent, message)
+	}
+}
+
+// What was read in search of an offer must not stand for the message afterwards.
+func TestAnOfferThatIsNotKnownLeavesTheMessage(t *testing.T) {
+	t.Parallel()
+	m := bundled()
+	for _, message := range []string{"no", "yes, and translate this menu into English"} {
+		sc := m.newScratch()
+		m.request(sc, message, nil, nil)
+		c := cuesOf(&sc.text)
+		want := slices.Clone(sc.scores)
+		offer := []payload.Turn{{Role: payload.RoleAssistant, Text: "Shall I qzxv the wkjq?"}}
+		require.NotEmpty(t, offersFor(&c, message, 0, offer))
+		_, _, ok := m.offered(sc, &c, message, 0, offer, nil, nil)
+		require.False(t, ok, message)
+		require.Equal(t, want, sc.scores, message)
 	}
 }
 

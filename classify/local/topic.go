@@ -370,6 +370,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 			topic, from = v, offer
 			continue
 		}
+		sc.text.reset(said)
 		if c.closes(i > 0 && asked) || c.content == 0 && from != "" {
 			continue
 		}

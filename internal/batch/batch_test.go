@@ -64,7 +64,7 @@ func TestPublish(t *testing.T) {
 	require.Equal(t, batch.CodeDisabled, ack.Error.ErrorCode)
 }
 
-// An answer that is none says nothing about what was stored.
+// An answer that cannot be read leaves open what was stored.
 func TestPublishOfAStrangeAnswer(t *testing.T) {
 	t.Parallel()
 	ns := natstest.Start(t, nil)
