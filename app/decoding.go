@@ -16,8 +16,8 @@ import (
 // returns the settings in force; it is called for every event.
 func EventHandler(sessions store.Applier, settings func() *hint.Settings) events.Handler[store.Fact] {
 	return events.Handler[store.Fact]{
-		Decode: func(_, msgID string, data []byte) (events.Event[store.Fact], error) {
-			session, hook, fact, err := decoder(settings()).Fact(msgID, data)
+		Decode: func(named, msgID string, data []byte) (events.Event[store.Fact], error) {
+			session, hook, fact, err := decoder(settings()).Fact(named, msgID, data)
 			return events.Event[store.Fact]{Session: session, Hook: hook, Fact: fact}, err
 		},
 		Apply: sessions.Apply,
@@ -31,13 +31,13 @@ func decoder(s *hint.Settings) handlers.Decoder {
 }
 
 // decode is the Decode of an [events.Handler].
-type decode = func(subject, msgID string, data []byte) (events.Event[store.Fact], error)
+type decode = func(named, msgID string, data []byte) (events.Event[store.Fact], error)
 
 // noticing tells all processes of events after which a session is given its
 // hint again: each event is delivered to only one process.
 func (a *App) noticing(next decode) decode {
-	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
-		ev, err := next(subject, msgID, data)
+	return func(named, msgID string, data []byte) (events.Event[store.Fact], error) {
+		ev, err := next(named, msgID, data)
 		if err == nil && slices.Contains(said.Signals, ev.Hook) {
 			a.notice(msgID, data, ev.Fact.Begin)
 		}
@@ -47,8 +47,8 @@ func (a *App) noticing(next decode) decode {
 
 // countingSkills counts the skills that turns read and that their hints named.
 func (a *App) countingSkills(next decode) decode {
-	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
-		ev, err := next(subject, msgID, data)
+	return func(named, msgID string, data []byte) (events.Event[store.Fact], error) {
+		ev, err := next(named, msgID, data)
 		if err != nil || ev.Fact.Call == nil || ev.Fact.Call.Skill == nil {
 			return ev, err
 		}
@@ -64,8 +64,8 @@ func (a *App) countingSkills(next decode) decode {
 // chat gets no error, as the gateway does not know the catalogue. The mark is
 // kept, since the intent may be added later, but nothing is learnt from it.
 func (a *App) namingUnknown(next decode) decode {
-	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
-		ev, err := next(subject, msgID, data)
+	return func(named, msgID string, data []byte) (events.Event[store.Fact], error) {
+		ev, err := next(named, msgID, data)
 		if err != nil || ev.Fact.Feedback == nil || ev.Fact.Feedback.Intent == "" {
 			return ev, err
 		}
@@ -81,7 +81,7 @@ func (a *App) namingUnknown(next decode) decode {
 // notice tells all processes of an event. begun is the turn that the event begins, or
 // nil.
 func (a *App) notice(msgID string, data []byte, begun *store.Begin) {
-	env, err := payload.DecodeEvent(data, msgID)
+	env, err := payload.DecodeEvent("", msgID, data)
 	if err != nil {
 		return
 	}

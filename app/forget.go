@@ -93,7 +93,7 @@ func (f *Forgetter) trail(session, key string) events.Trail {
 	return events.Trail{
 		JS: f.bus.JS, Layout: f.layout, Session: session, Key: key,
 		SessionOf: func(msgID string, data []byte) string {
-			session, _, _, err := decoder.Fact(msgID, data)
+			session, _, _, err := decoder.Fact("", msgID, data)
 			if err != nil {
 				return ""
 			}

@@ -73,7 +73,7 @@ func TestForgetWaitsForEventsThatAConsumerHolds(t *testing.T) {
 		}
 	}
 	waits()
-	decoded, err := app.EventHandler(sessions, func() *hint.Settings { return &hint.Settings{} }).Decode(held.Subject(), "", held.Data())
+	decoded, err := app.EventHandler(sessions, func() *hint.Settings { return &hint.Settings{} }).Decode(subjects.HookTurnBegun, "", held.Data())
 	require.NoError(t, err)
 	require.NoError(t, sessions.Apply(t.Context(), []store.Fact{decoded.Fact}))
 	waits()

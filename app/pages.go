@@ -63,7 +63,7 @@ func (a *App) followTurns(ctx context.Context, from console.From, yield func(con
 // them.
 func (a *App) followMarks(ctx context.Context, from console.From, yield func(context.Context, console.Marked) error) error {
 	return bus.Follow(ctx, a.events.JS, a.layout, subjects.HookFeedback, bus.From(from), func(m jetstream.Msg, _ *jetstream.MsgMetadata) error {
-		session, _, fact, err := decoder(a.live.settings()).Fact(subjects.EventID(m.Headers()), m.Data())
+		session, _, fact, err := decoder(a.live.settings()).Fact("", subjects.EventID(m.Headers()), m.Data())
 		if err != nil || session == "" || fact.Feedback == nil {
 			return nil //nolint:nilerr // not about a turn, or a dead letter
 		}
@@ -76,7 +76,7 @@ func (a *App) followMarks(ctx context.Context, from console.From, yield func(con
 // begunTurn returns the entry of the turn that an event begins; ok is false if
 // the event begins none or cannot be decoded.
 func begunTurn(d handlers.Decoder, msgID string, data []byte, minConfidence float64) (entry record.Entry, ok bool) {
-	session, _, fact, err := d.Fact(msgID, data)
+	session, _, fact, err := d.Fact("", msgID, data)
 	if err != nil || session == "" || fact.Begin == nil {
 		return entry, false
 	}

@@ -228,7 +228,7 @@ func TestALostStoreIsRebuiltWhileAnEventIsPending(t *testing.T) {
 	require.NoError(t, err)
 	for _, session := range []string{"waits", "applied"} {
 		body, err := json.Marshal(map[string]any{
-			"hook": "after_tool_call", "id": session, "ts": 1, "event": map[string]any{"toolName": "read", "toolCallId": "c"},
+			"hook": "after_tool_call", "id": session, "ts": 1763680000123, "event": map[string]any{"toolName": "read", "toolCallId": "c"},
 			"ctx": map[string]any{"sessionId": session, "runId": "r"},
 		})
 		require.NoError(t, err)

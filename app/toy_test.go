@@ -26,7 +26,7 @@ func TestAPartIsOneFolder(t *testing.T) {
 	call := func(tool string) string {
 		ctx, err := json.Marshal(payload.Context{AgentID: "main", SessionID: "s", SessionKey: "agent:main:main"})
 		require.NoError(t, err)
-		return string(s.Ask(payload.Envelope{Hook: "before_tool_call", Event: json.RawMessage(`{"toolName":"` + tool + `"}`), Ctx: ctx, TS: 1, ID: tool}, time.Minute).Data)
+		return string(s.Ask(payload.Envelope{Hook: "before_tool_call", Event: json.RawMessage(`{"toolName":"` + tool + `"}`), Ctx: ctx, TS: 1763680000123, ID: tool}, time.Minute).Data)
 	}
 	require.JSONEq(t, `{}`, call("exec"))
 	require.JSONEq(t, `{"block":true,"blockReason":"browser is not allowed here"}`, call("browser"))
@@ -46,7 +46,7 @@ func TestAPartIsOneFolder(t *testing.T) {
 	require.Contains(t, stream.CachedInfo().Config.Description, "denied")
 	_, err = s.JS.Consumer(t.Context(), "OPENCLAW_EVENTS", "intent-hint-toy")
 	require.NoError(t, err)
-	s.Tell(payload.Envelope{Hook: subjects.HookSessionEnd, Event: json.RawMessage(`{}`), Ctx: json.RawMessage(`{"agentId":"main","sessionId":"s"}`), TS: 2, ID: "end"})
+	s.Tell(payload.Envelope{Hook: subjects.HookSessionEnd, Event: json.RawMessage(`{}`), Ctx: json.RawMessage(`{"agentId":"main","sessionId":"s"}`), TS: 1763680000123, ID: "end"})
 	s.Eventually("the end of the session is applied", func() bool {
 		_, shown := page(t, s, "/toy")
 		return shown == ""

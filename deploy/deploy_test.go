@@ -387,7 +387,7 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	require.NoError(t, err)
 	sessions, err := storekv.Open(t.Context(), js, layout(1).Bucket(storekv.Suffix, storekv.Description), store.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	require.NoError(t, err)
-	_, _, fact, err := handlers.Decoder{}.Fact("e1", []byte(`{"hook":"agent_end","id":"e1","ts":1763680001000,"event":{"runId":"r1","messages":[]},"ctx":{"runId":"r1","agentId":"main","sessionId":"s1"}}`))
+	_, _, fact, err := handlers.Decoder{}.Fact("", "e1", []byte(`{"hook":"agent_end","id":"e1","ts":1763680001000,"event":{"runId":"r1","messages":[]},"ctx":{"runId":"r1","agentId":"main","sessionId":"s1"}}`))
 	require.NoError(t, err)
 	require.NoError(t, sessions.Apply(t.Context(), []store.Fact{fact}))
 	removed, err := sessions.Sweep(t.Context(), time.Minute)

@@ -31,11 +31,12 @@ var observations = map[string]factOf{
 	subjects.HookSessionEnd:        sessionEnd,
 }
 
-// Fact decodes an event. The session is "" when the event is not kept: no
+// Fact decodes an event. named is the hook that its subject names, "" to take that of
+// the body. The session is "" when the event is not kept: no
 // handler observes its hook, the rules exclude it, or it belongs to no session.
 // An error wraps [payload.ErrInvalid] and is final.
-func (d Decoder) Fact(msgID string, data []byte) (session, hook string, fact store.Fact, err error) {
-	env, err := payload.DecodeEvent(data, msgID)
+func (d Decoder) Fact(named, msgID string, data []byte) (session, hook string, fact store.Fact, err error) {
+	env, err := payload.DecodeEvent(named, msgID, data)
 	if err != nil {
 		return "", "", store.Fact{}, err
 	}

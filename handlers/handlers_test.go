@@ -82,7 +82,7 @@ func TestFact(t *testing.T) {
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			session, _, fact, err := decoder.Fact("", row.body)
+			session, _, fact, err := decoder.Fact("", "", row.body)
 			require.NoError(t, err)
 			require.Equal(t, row.session, session)
 			want := base
@@ -105,7 +105,7 @@ func TestFactKeepsNothingOf(t *testing.T) {
 		{"an event without a session", event("agent_end", `{}`, `{}`)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			session, _, _, err := decoder.Fact("", row.body)
+			session, _, _, err := decoder.Fact("", "", row.body)
 			require.NoError(t, err)
 			require.Empty(t, session)
 		})
@@ -127,7 +127,7 @@ func TestFactRefuses(t *testing.T) {
 		{"no ts", []byte(`{"hook":"agent_end","event":{},"ctx":{},"id":"x"}`)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, _, _, err := decoder.Fact("", row.body)
+			_, _, _, err := decoder.Fact("", "", row.body)
 			require.ErrorIs(t, err, payload.ErrInvalid)
 		})
 	}
@@ -153,7 +153,7 @@ func TestAFactDoesNotKeepItsEvent(t *testing.T) {
 			before := inUse()
 			for i := range facts {
 				var err error
-				_, _, facts[i], err = decoder.Fact("", bytes.Clone(body))
+				_, _, facts[i], err = decoder.Fact("", "", bytes.Clone(body))
 				require.NoError(t, err)
 			}
 			require.Less(t, int64(inUse())-int64(before), int64(count*size/4)) //nolint:gosec // no heap is that large
@@ -172,7 +172,7 @@ func inUse() uint64 {
 
 func TestResultIsCutInCharacters(t *testing.T) {
 	long := strings.Repeat("語", 250)
-	_, _, fact, err := decoder.Fact("", event("after_tool_call", `{"toolName":"exec","result":{"content":[{"type":"text","text":"`+long+`"}]}}`, `{"sessionId":"s"}`))
+	_, _, fact, err := decoder.Fact("", "", event("after_tool_call", `{"toolName":"exec","result":{"content":[{"type":"text","text":"`+long+`"}]}}`, `{"sessionId":"s"}`))
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("語", 200), fact.Call.Result)
 }
@@ -261,10 +261,10 @@ func TestFactsAreRedacted(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			want := base
 			row.want(&want)
-			_, _, fact, err := Decoder{Begin: decoder.Begin, Redact: true}.Fact("", row.body)
+			_, _, fact, err := Decoder{Begin: decoder.Begin, Redact: true}.Fact("", "", row.body)
 			require.NoError(t, err)
 			require.Equal(t, want, fact)
-			_, _, fact, err = decoder.Fact("", row.body)
+			_, _, fact, err = decoder.Fact("", "", row.body)
 			require.NoError(t, err)
 			if row.name != "a session's end" {
 				require.NotEqual(t, want, fact, "off")

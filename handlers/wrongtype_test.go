@@ -66,12 +66,12 @@ func TestWrongTypesAreInvalid(t *testing.T) {
 	const ctx = `{"sessionId":"s","runId":"r"}`
 	for hook, row := range wrongTypes {
 		t.Run(hook, func(t *testing.T) {
-			session, _, _, err := decoder.Fact("", event(hook, row.event, ctx))
+			session, _, _, err := decoder.Fact("", "", event(hook, row.event, ctx))
 			require.NoError(t, err)
 			require.Equal(t, "s", session)
 			refuses := func(body []byte) {
 				t.Helper()
-				session, named, fact, err := decoder.Fact("", body)
+				session, named, fact, err := decoder.Fact("", "", body)
 				require.ErrorIs(t, err, payload.ErrInvalid, "%s", body)
 				require.Empty(t, session, "%s", body)
 				require.Equal(t, hook, named, "%s", body)

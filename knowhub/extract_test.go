@@ -310,8 +310,8 @@ func (s sunk) join(t *testing.T, js jetstream.JetStream) {
 	sink, err := events.StartSink(t.Context(), events.SinkOptions[knowhub.Fact]{
 		Name: "knowhub", JS: js, Layout: s.layout, Durable: s.layout.More[0].Name,
 		Handler: events.Handler[knowhub.Fact]{
-			Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
-				session, hook, fact, err := knowhub.DecodeFact(subjects.HookAgentEnd, msgID, data)
+			Decode: func(named, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
+				session, hook, fact, err := knowhub.DecodeFact(subjects.HookAgentEnd, named, msgID, data)
 				return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, err
 			},
 			Apply: k.Apply,
@@ -439,7 +439,7 @@ func TestSinkWaitsForTheCopy(t *testing.T) {
 	k := &knowhub.Sink{Service: knowhub.New(knowhub.Options{Copy: c, Metrics: metrics, Log: log})}
 	set := asking(m)
 	k.Service.Use(&set)
-	_, _, fact, err := knowhub.DecodeFact(subjects.HookAgentEnd, "", []byte(`{"hook": "agent_end", "event": {"messages": `+conversation+`}, "ctx": `+person+`, "ts": 1763680000123, "id": "e1"}`))
+	_, _, fact, err := knowhub.DecodeFact(subjects.HookAgentEnd, "", "", []byte(`{"hook": "agent_end", "event": {"messages": `+conversation+`}, "ctx": `+person+`, "ts": 1763680000123, "id": "e1"}`))
 	require.NoError(t, err)
 	const incomplete = "index of experiences is incomplete"
 	require.EqualError(t, k.Apply(t.Context(), []knowhub.Fact{fact}), incomplete)
@@ -546,13 +546,19 @@ func TestDecodeFact(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			body := fmt.Sprintf(`{"hook": %q, "event": %s, "ctx": %s, "ts": 1763680000123}`, row.hook, row.event, row.ctx)
-			session, _, _, err := knowhub.DecodeFact(row.trigger, "e1", []byte(body))
+			session, _, _, err := knowhub.DecodeFact(row.trigger, row.hook, "e1", []byte(body))
 			if err != nil {
 				session = "dead letter"
 			}
 			require.Equal(t, row.want, session)
 		})
 	}
+	run := []byte(`{"hook": "agent_end", "event": {"messages": []}, "ctx": {"sessionId": "s", "trigger": "user"}, "ts": 1763680000123}`)
+	session, _, _, err := knowhub.DecodeFact("agent_end", "session_end", "e1", run)
+	require.NoError(t, err, "a dead letter of the sessions")
+	require.Empty(t, session, "its subject names another hook")
+	_, _, _, err = knowhub.DecodeFact("before_compaction", "before_compaction", "e1", run)
+	require.ErrorIs(t, err, payload.ErrInvalid, "which the sessions do not read")
 }
 
 func TestSinkGoesOnAfterItsDurableWasDeleted(t *testing.T) {

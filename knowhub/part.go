@@ -153,8 +153,8 @@ func take(env part.Env, trigger string, s *Sink) part.Sink {
 	return part.Take(events.SinkOptions[Fact]{
 		Name: name, Durable: Durable(env.Layout, trigger).Name,
 		Handler: events.Handler[Fact]{
-			Decode: func(_, msgID string, data []byte) (events.Event[Fact], error) {
-				session, hook, fact, err := DecodeFact(trigger, msgID, data)
+			Decode: func(named, msgID string, data []byte) (events.Event[Fact], error) {
+				session, hook, fact, err := DecodeFact(trigger, named, msgID, data)
 				return events.Event[Fact]{Session: session, Hook: hook, Fact: fact}, err
 			},
 			Apply: s.Apply,

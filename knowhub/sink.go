@@ -31,8 +31,11 @@ type Fact struct {
 // another hook arrive if the system's durable was set up for that hook. An event that
 // cannot be decoded is ignored too where the sink of the sessions makes it a dead
 // letter; that sink does not read before_compaction, so there it is an error.
-func DecodeFact(trigger, msgID string, data []byte) (session, hook string, f Fact, err error) {
-	env, err := payload.DecodeEvent(data, msgID)
+func DecodeFact(trigger, named, msgID string, data []byte) (session, hook string, f Fact, err error) {
+	env, err := payload.DecodeEvent(named, msgID, data)
+	if err != nil && named == subjects.HookBeforeCompaction && trigger == named {
+		return "", named, Fact{}, err
+	}
 	if err != nil || env.Hook != trigger {
 		return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
 	}

@@ -195,7 +195,7 @@ func envelope(t *testing.T, hook string, event any, ctx payload.Context) []byte 
 	t.Helper()
 	e, err := json.Marshal(event)
 	require.NoError(t, err)
-	body, err := json.Marshal(payload.Envelope{Hook: hook, Event: e, Ctx: payload.JSON(ctx), TS: 7, ID: "f"})
+	body, err := json.Marshal(payload.Envelope{Hook: hook, Event: e, Ctx: payload.JSON(ctx), TS: 1763680000007, ID: "f"})
 	require.NoError(t, err)
 	return body
 }
@@ -212,7 +212,7 @@ func TestDecodeFact(t *testing.T) {
 		body []byte
 		want learning.Fact
 	}{
-		{"feedback", envelope(t, subjects.HookFeedback, payload.Feedback{Kind: "hint", RunID: "r", Verdict: "wrong"}, ctx), learning.Fact{Session: "s", Run: "r", Key: store.Key{TS: 7, ID: "f"}}},
+		{"feedback", envelope(t, subjects.HookFeedback, payload.Feedback{Kind: "hint", RunID: "r", Verdict: "wrong"}, ctx), learning.Fact{Session: "s", Run: "r", Key: store.Key{TS: 1763680000007, ID: "f"}}},
 		{"a sure model", envelope(t, subjects.HookTurnBegun, answer("llm", "A", 0.9), ctx), learning.Fact{Session: "s", Run: "r"}},
 		{"the run of the context", envelope(t, subjects.HookTurnBegun, nameless, ctx), learning.Fact{Session: "s", Run: "of the context"}},
 		{"feedback on a group", envelope(t, subjects.HookFeedback, payload.Feedback{Kind: "triage", MessageID: "m", Group: "g", Verdict: "skip"}, ctx), learning.Fact{}},
@@ -225,7 +225,7 @@ func TestDecodeFact(t *testing.T) {
 		{"no JSON", []byte("{"), learning.Fact{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			session, _, fact, err := learning.DecodeFact("f", row.body)
+			session, _, fact, err := learning.DecodeFact("", "f", row.body)
 			require.NoError(t, err)
 			require.Equal(t, row.want, fact)
 			require.Equal(t, row.want.Session, session)

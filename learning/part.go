@@ -97,8 +97,8 @@ func open(ctx context.Context, env part.Env, s Source) (*part.Running, error) {
 	return &part.Running{Sinks: []part.Sink{part.Take(events.SinkOptions[Fact]{
 		Name: sinkName, Durable: Durable(env.Layout).Name,
 		Handler: events.Handler[Fact]{
-			Decode: func(_, msgID string, data []byte) (events.Event[Fact], error) {
-				session, hook, fact, err := DecodeFact(msgID, data)
+			Decode: func(named, msgID string, data []byte) (events.Event[Fact], error) {
+				session, hook, fact, err := DecodeFact(named, msgID, data)
 				return events.Event[Fact]{Session: session, Hook: hook, Fact: fact}, err
 			},
 			Apply: sink.Apply, Check: sessions.Check,

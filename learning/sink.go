@@ -24,11 +24,11 @@ type Fact struct {
 // FromPerson reports whether the fact is feedback of a person.
 func (f Fact) FromPerson() bool { return f.Key != store.Key{} }
 
-// DecodeFact decodes an event. The session is "" for an event to ignore. An
+// DecodeFact decodes an event. named is the hook that its subject names. The session is "" for an event to ignore. An
 // event that cannot be decoded is ignored too: the sink of the sessions also
 // gets it, and makes it a dead letter.
-func DecodeFact(msgID string, data []byte) (session, hook string, f Fact, err error) {
-	env, err := payload.DecodeEvent(data, msgID)
+func DecodeFact(named, msgID string, data []byte) (session, hook string, f Fact, err error) {
+	env, err := payload.DecodeEvent(named, msgID, data)
 	if err != nil {
 		return "", "", Fact{}, nil //nolint:nilerr // see above
 	}

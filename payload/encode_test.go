@@ -34,12 +34,12 @@ func TestEncodingAgreesWithEncodingJSON(t *testing.T) {
 		"a brief one": {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, err := json.Marshal(map[string]any{"hook": "turn_begun", "id": "i", "ts": 7, "ctx": tc.ctx, "event": tc.event})
+			want, err := json.Marshal(map[string]any{"hook": "turn_begun", "id": "i", "ts": 1763680000123, "ctx": tc.ctx, "event": tc.event})
 			require.NoError(t, err)
-			got := payload.EncodeTurnBegun("i", 7, tc.ctx, tc.event, 0)
+			got := payload.EncodeTurnBegun("i", 1763680000123, tc.ctx, tc.event, 0)
 			require.JSONEq(t, string(want), string(got))
 
-			env, err := payload.DecodeEvent(got, "")
+			env, err := payload.DecodeEvent("", "", got)
 			require.NoError(t, err)
 			var event payload.TurnBegun
 			require.NoError(t, json.Unmarshal(env.Event, &event))
@@ -53,7 +53,7 @@ func TestEncodingAgreesWithEncodingJSON(t *testing.T) {
 func TestEncodeTurnBegun(t *testing.T) {
 	turns := []payload.Turn{{Role: "user", Text: strings.Repeat("a", 100)}, {Role: "assistant", Text: strings.Repeat("\n", 50)}, {Role: "user", Text: "c"}}
 	of := func(prompt string, turns ...payload.Turn) int {
-		return len(payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: prompt, Conversation: turns}, 0))
+		return len(payload.EncodeTurnBegun("i", 1763680000123, payload.Context{}, payload.TurnBegun{Prompt: prompt, Conversation: turns}, 0))
 	}
 	const prompt = `remind "me" of 記憶 tomorrow at ten`
 	for _, row := range []struct {
@@ -75,8 +75,8 @@ func TestEncodeTurnBegun(t *testing.T) {
 		{"no room at all", 1, 0, ` (truncated...)`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			body := payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: prompt, Conversation: turns}, row.limit)
-			env, err := payload.DecodeEvent(body, "")
+			body := payload.EncodeTurnBegun("i", 1763680000123, payload.Context{}, payload.TurnBegun{Prompt: prompt, Conversation: turns}, row.limit)
+			env, err := payload.DecodeEvent("", "", body)
 			require.NoError(t, err)
 			event, err := payload.DecodeTurnBegun(env.Event)
 			require.NoError(t, err)
@@ -96,9 +96,9 @@ func FuzzEncodeTurnBegun(f *testing.F) {
 	f.Add("prompt", "a longer message than the prompt", "", 130)
 	f.Fuzz(func(t *testing.T, prompt, first, second string, limit int) {
 		event := payload.TurnBegun{Prompt: prompt, Message: first, Conversation: []payload.Turn{{Role: "user", Text: first}, {Role: "assistant", Text: second}}}
-		body := payload.EncodeTurnBegun("i", 7, payload.Context{}, event, limit)
+		body := payload.EncodeTurnBegun("i", 1763680000123, payload.Context{}, event, limit)
 		require.True(t, json.Valid(body))
-		least := len(payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: " (truncated...)", Message: " (truncated...)"}, 0))
+		least := len(payload.EncodeTurnBegun("i", 1763680000123, payload.Context{}, payload.TurnBegun{Prompt: " (truncated...)", Message: " (truncated...)"}, 0))
 		if limit >= least {
 			require.LessOrEqual(t, len(body), limit)
 		}
@@ -127,8 +127,8 @@ func TestDecodeTurnBegunRefuses(t *testing.T) {
 }
 
 func TestNaNAndInfinityAreEncodedAsZero(t *testing.T) {
-	body := payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Result: &payload.Classification{Confidence: math.NaN(), RunnerUp: "J", RunnerUpConfidence: math.Inf(-1), ElapsedMs: math.Inf(1)}}, 0)
-	env, err := payload.DecodeEvent(body, "")
+	body := payload.EncodeTurnBegun("i", 1763680000123, payload.Context{}, payload.TurnBegun{Result: &payload.Classification{Confidence: math.NaN(), RunnerUp: "J", RunnerUpConfidence: math.Inf(-1), ElapsedMs: math.Inf(1)}}, 0)
+	env, err := payload.DecodeEvent("", "", body)
 	require.NoError(t, err)
 	event, err := payload.DecodeTurnBegun(env.Event)
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func TestJSONKeepsMarkup(t *testing.T) {
 }
 
 func BenchmarkDecodeTurnBegun(b *testing.B) {
-	body := payload.EncodeTurnBegun("i", 7, payload.Context{RunID: "r", SessionID: "s", SessionKey: "k", AgentID: "main"}, payload.TurnBegun{
+	body := payload.EncodeTurnBegun("i", 1763680000123, payload.Context{RunID: "r", SessionID: "s", SessionKey: "k", AgentID: "main"}, payload.TurnBegun{
 		RunID: "r", Prompt: "remind me", Hint: strings.Repeat("a hint of many words,\n", 90),
 		Result:       &payload.Classification{Intent: "I", Name: "Intent", Reason: "because of a word", Goal: "remind me", Complexity: "low", Source: "local"},
 		Conversation: []payload.Turn{{Role: "user", Text: "good morning"}, {Role: "assistant", Text: "Good morning! What can I do for you?"}},
@@ -149,7 +149,7 @@ func BenchmarkDecodeTurnBegun(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		env, err := payload.DecodeEvent(body, "")
+		env, err := payload.DecodeEvent("", "", body)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -163,6 +163,6 @@ func BenchmarkEncodeTurnBegun(b *testing.B) {
 	event := payload.TurnBegun{RunID: "r", Prompt: "remind me", Hint: strings.Repeat("a hint of many words, ", 90), Result: &payload.Classification{Intent: "I"}}
 	b.ReportAllocs()
 	for b.Loop() {
-		payload.EncodeTurnBegun("i", 7, payload.Context{RunID: "r", SessionID: "s"}, event, 0)
+		payload.EncodeTurnBegun("i", 1763680000123, payload.Context{RunID: "r", SessionID: "s"}, event, 0)
 	}
 }

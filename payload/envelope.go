@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/tidwall/gjson"
+
+	"intenthint/internal/text"
 )
 
 // ErrInvalid is wrapped by every decoding error of this package. The text
@@ -20,16 +22,32 @@ type Envelope struct {
 	Hook  string          `json:"hook"`
 	Event json.RawMessage `json:"event"`
 	Ctx   json.RawMessage `json:"ctx"`
-	// TS is Unix milliseconds at the gateway, of a time from 1970 to 9999; 0
+	// TS is Unix milliseconds at the gateway, of a time from 2001 to 9999; 0
 	// when absent from a request, and for any other time.
 	TS int64 `json:"ts,omitempty"`
 	// ID is unique for the event; "" when absent from a request.
 	ID string `json:"id,omitempty"`
 }
 
-// maxTS is the end of the year 9999. A later time is probably in another unit, and
-// would stay the newest turn of its session forever.
-const maxTS = 253402300799999
+// minTS and maxTS are the beginning of 2001 and the end of 9999 in milliseconds
+// (contract §3). Any other time is probably in another unit: seconds are too small,
+// and what is too large would stay the newest turn of its session forever.
+const (
+	minTS = 978307200000
+	maxTS = 253402300799999
+)
+
+// maxShownHook bounds a wrong hook in an error, in characters: names of hooks have at
+// most 30.
+const maxShownHook = 60
+
+// inSeconds says so if ts is a time in seconds.
+func inSeconds(ts float64) string {
+	if ms := ts * 1000; ms >= minTS && ms <= maxTS {
+		return "; it is in seconds"
+	}
+	return ""
+}
 
 // DecodeRequest decodes a request: hook, event and ctx are required. Event and
 // Ctx are parts of data.
@@ -56,25 +74,29 @@ func decodeEnvelope(data []byte) (e Envelope, ts float64, err error) {
 		return Envelope{}, 0, missing("event")
 	case e.Ctx == nil:
 		return Envelope{}, 0, missing("ctx")
-	case ts >= 1 && ts <= maxTS:
+	case ts >= minTS && ts <= maxTS:
 		e.TS = int64(ts)
 	}
 	return e, ts, nil
 }
 
 // DecodeEvent decodes an event: ts is required as well, and the id, which
-// msgID (the header Nats-Msg-Id) may stand in for.
-func DecodeEvent(data []byte, msgID string) (Envelope, error) {
+// msgID (the header Nats-Msg-Id) may stand in for. hook is the one that the event's
+// subject names, "" where that does not matter. Rights are given by subject, so a
+// body that names another hook is refused (contract §2).
+func DecodeEvent(hook, msgID string, data []byte) (Envelope, error) {
 	e, ts, err := decodeEnvelope(data)
 	if err != nil {
 		return Envelope{}, err
 	}
 	e.ID = cmp.Or(e.ID, msgID)
 	switch {
+	case hook != "" && e.Hook != hook:
+		return Envelope{}, fmt.Errorf("%w: hook is %s, but the subject names %s", ErrInvalid, text.OneLine(e.Hook, maxShownHook), hook)
 	case ts == 0:
 		return Envelope{}, missing("ts")
 	case e.TS == 0:
-		return Envelope{}, fmt.Errorf("%w: ts must be a time in milliseconds since 1970, before the year 10000", ErrInvalid)
+		return Envelope{}, fmt.Errorf("%w: ts must be a time in milliseconds since 1970, from 2001 to 9999%s", ErrInvalid, inSeconds(ts))
 	case e.ID == "":
 		return Envelope{}, missing("id")
 	}

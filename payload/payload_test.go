@@ -14,7 +14,7 @@ import (
 
 func TestDecodeRequest(t *testing.T) {
 	for _, row := range []struct{ name, body, fault string }{
-		{"whole", `{"hook":"h","event":{},"ctx":{},"ts":1,"id":"x"}`, ""},
+		{"whole", `{"hook":"h","event":{},"ctx":{},"ts":1763680000123,"id":"x"}`, ""},
 		{"without ts and id", `{"hook":"h","event":{},"ctx":{}}`, ""},
 		{"unknown fields", `{"hook":"h","event":{"a":1},"ctx":{"b":[]},"more":{}}`, ""},
 		{"empty", ``, "message is not valid JSON"},
@@ -44,20 +44,39 @@ func TestDecodeRequest(t *testing.T) {
 	}
 }
 
+func TestTheHookOfAnEventIsThatOfItsSubject(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"hook":"turn_begun","event":{},"ctx":{},"ts":1763680000123,"id":"x"}`)
+	_, err := DecodeEvent("turn_begun", "", body)
+	require.NoError(t, err)
+	_, err = DecodeEvent("", "", body)
+	require.NoError(t, err, "where the subject does not matter")
+	_, err = DecodeEvent("agent_end", "", body)
+	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorContains(t, err, "hook is turn_begun, but the subject names agent_end")
+	_, err = DecodeEvent("agent_end", "", []byte(`{"hook":"agent_end","hook":"turn_begun","event":{},"ctx":{},"ts":1763680000123,"id":"x"}`))
+	require.ErrorIs(t, err, ErrInvalid, "the one that is read counts")
+}
+
 func TestDecodeEvent(t *testing.T) {
 	for _, row := range []struct{ name, body, msgID, fault, id string }{
-		{"whole", `{"hook":"h","event":{},"ctx":{},"ts":1,"id":"x"}`, "y", "", "x"},
-		{"id from the header", `{"hook":"h","event":{},"ctx":{},"ts":1}`, "y", "", "y"},
-		{"no id anywhere", `{"hook":"h","event":{},"ctx":{},"ts":1}`, "", "id is missing", ""},
+		{"whole", `{"hook":"h","event":{},"ctx":{},"ts":1763680000123,"id":"x"}`, "y", "", "x"},
+		{"id from the header", `{"hook":"h","event":{},"ctx":{},"ts":1763680000123}`, "y", "", "y"},
+		{"no id anywhere", `{"hook":"h","event":{},"ctx":{},"ts":1763680000123}`, "", "id is missing", ""},
 		{"no ts", `{"hook":"h","event":{},"ctx":{},"id":"x"}`, "", "ts is missing", ""},
 		{"a ts of null", `{"hook":"h","event":{},"ctx":{},"ts":null,"id":"x"}`, "", "ts is missing", ""},
 		{"a ts before 1970", `{"hook":"h","event":{},"ctx":{},"ts":-1,"id":"x"}`, "", "ts must be a time in milliseconds", ""},
 		{"a ts in nanoseconds", `{"hook":"h","event":{},"ctx":{},"ts":1763680000123000000,"id":"x"}`, "", "ts must be a time in milliseconds", ""},
 		{"a ts beyond all numbers", `{"hook":"h","event":{},"ctx":{},"ts":1e19,"id":"x"}`, "", "ts must be a time in milliseconds", ""},
+		{"the first ts", `{"hook":"h","event":{},"ctx":{},"ts":978307200000,"id":"x"}`, "", "", "x"},
+		{"a ts of 2000", `{"hook":"h","event":{},"ctx":{},"ts":978307199999,"id":"x"}`, "", "from 2001 to 9999", ""},
+		{"the last ts", `{"hook":"h","event":{},"ctx":{},"ts":253402300799999,"id":"x"}`, "", "", "x"},
+		{"a ts of the year 10000", `{"hook":"h","event":{},"ctx":{},"ts":253402300800000,"id":"x"}`, "", "from 2001 to 9999", ""},
+		{"a ts in seconds", `{"hook":"h","event":{},"ctx":{},"ts":1763680000,"id":"x"}`, "", "it is in seconds", ""},
 		{"a ts in seconds of 1970", `{"hook":"h","event":{},"ctx":{},"ts":0.5,"id":"x"}`, "", "ts must be a time in milliseconds", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			e, err := DecodeEvent([]byte(row.body), row.msgID)
+			e, err := DecodeEvent("", row.msgID, []byte(row.body))
 			if row.fault != "" {
 				require.ErrorIs(t, err, ErrInvalid)
 				require.ErrorContains(t, err, row.fault)
@@ -287,7 +306,7 @@ func FuzzEnvelope(f *testing.F) {
 	}
 	f.Add([]byte(`{"hook":"x","event":{"error":{}},"ctx":{"inputProvenance":null}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		e, err := DecodeEvent(data, "id")
+		e, err := DecodeEvent("", "id", data)
 		if err != nil {
 			require.ErrorIs(t, err, ErrInvalid)
 			require.NotContains(t, err.Error(), "\n")
@@ -343,11 +362,11 @@ func BenchmarkDecodeAgentEnd(b *testing.B) {
 				event.WriteString(`{"role":"user","content":"` + strings.Repeat("what is it? ", 15) + `"},{"role":"assistant","content":[{"type":"text","text":"` + strings.Repeat("this it is. ", 8) + `"}],"stopReason":"stop"}`)
 			}
 			event.WriteString(`]}`)
-			data := []byte(`{"hook":"agent_end","ts":1,"id":"x","ctx":{},"event":` + event.String() + `}`)
+			data := []byte(`{"hook":"agent_end","ts":1763680000123,"id":"x","ctx":{},"event":` + event.String() + `}`)
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				env, err := DecodeEvent(data, "")
+				env, err := DecodeEvent("", "", data)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -38,8 +38,8 @@ func TestSkillsAreBounded(t *testing.T) {
 
 func TestSkillsOfATurnBegun(t *testing.T) {
 	skills := []payload.Skill{{Name: `g"it`, Path: "/s/SKILL.md"}, {Name: "園", Path: "b"}}
-	body := payload.EncodeTurnBegun("e1", 1, payload.Context{SessionID: "s"}, payload.TurnBegun{Prompt: "p", Hint: "h", Skills: skills}, 0)
-	env, err := payload.DecodeEvent(body, "")
+	body := payload.EncodeTurnBegun("e1", 1763680000123, payload.Context{SessionID: "s"}, payload.TurnBegun{Prompt: "p", Hint: "h", Skills: skills}, 0)
+	env, err := payload.DecodeEvent("", "", body)
 	require.NoError(t, err)
 	begun, err := payload.DecodeTurnBegun(env.Event)
 	require.NoError(t, err)

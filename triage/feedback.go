@@ -29,13 +29,16 @@ type Sent struct {
 // maxID bounds the ids of groups and messages, in bytes: they are stored.
 const maxID = 4096
 
-// DecodeFact decodes an event. The group is "" for an event to ignore. An event
+// DecodeFact decodes an event. named is the hook that its subject names. The group is "" for an event to ignore. An event
 // that cannot be decoded is ignored too where the sink of the sessions makes it a
 // dead letter; that sink does not read message_sent, so there it is an error.
-func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err error) {
-	env, err := payload.DecodeEvent(data, msgID)
+func DecodeFact(named, msgID string, data []byte) (group, hook string, f Fact, err error) {
+	env, err := payload.DecodeEvent(named, msgID, data)
 	if err != nil {
-		return "", "", Fact{}, nil //nolint:nilerr // see above
+		if named != subjects.HookMessageSent {
+			err = nil
+		}
+		return "", named, Fact{}, err
 	}
 	switch env.Hook {
 	case subjects.HookFeedback:

@@ -15,11 +15,14 @@ import (
 	"intenthint/triage/state"
 )
 
+// sentAt is the ts of events, in ms.
+const sentAt = 1763680001000
+
 func fact(t *testing.T, hook, event, ctx string, ts int64) (string, Fact) {
 	t.Helper()
 	body, err := json.Marshal(payload.Envelope{Hook: hook, Event: json.RawMessage(event), Ctx: json.RawMessage(ctx), TS: ts, ID: "e1"})
 	require.NoError(t, err)
-	group, got, f, err := DecodeFact("", body)
+	group, got, f, err := DecodeFact("", "", body)
 	require.NoError(t, err)
 	require.Equal(t, hook, got)
 	return group, f
@@ -33,20 +36,20 @@ func TestDecodeFact(t *testing.T) {
 	}{
 		{
 			"feedback", "feedback", `{"kind":"triage","messageId":"4","group":"g","verdict":"skip","by":"ada"}`, `{}`,
-			Fact{Mark: &state.Mark{Group: "g", MessageID: "4", Verdict: state.Skip, By: "ada", At: 1000, ID: "e1"}},
+			Fact{Mark: &state.Mark{Group: "g", MessageID: "4", Verdict: state.Skip, By: "ada", At: sentAt, ID: "e1"}},
 		},
 		{
 			"a message that was sent", "message_sent", `{"messageId":"5","content":"done","success":true,"sessionKey":"g"}`, `{}`,
-			Fact{Sent: &Sent{"g", state.RecentMessage{ID: "5", At: 1000, Text: "done", Bot: true}}},
+			Fact{Sent: &Sent{"g", state.RecentMessage{ID: "5", At: sentAt, Text: "done", Bot: true}}},
 		},
 		{
 			"one without an id", "message_sent", `{"content":"done"}`, `{"sessionKey":"g"}`,
-			Fact{Sent: &Sent{"g", state.RecentMessage{ID: "e1", At: 1000, Text: "done", Bot: true}}},
+			Fact{Sent: &Sent{"g", state.RecentMessage{ID: "e1", At: sentAt, Text: "done", Bot: true}}},
 		},
 		{"a turn without an answer", "before_prompt_build", `{"prompt":"x"}`, `{"sessionKey":"g","runId":"r"}`, Fact{Unanswered: &state.Turn{Group: "g", Run: "r", Request: "e1"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			group, f := fact(t, row.hook, row.event, row.ctx, 1000)
+			group, f := fact(t, row.hook, row.event, row.ctx, sentAt)
 			require.Equal(t, "g", group)
 			require.Equal(t, row.want, f)
 		})
@@ -61,14 +64,22 @@ func TestDecodeFact(t *testing.T) {
 		{"another hook", "agent_end", `{}`, `{}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			group, f := fact(t, row.hook, row.event, row.ctx, 1000)
+			group, f := fact(t, row.hook, row.event, row.ctx, sentAt)
 			require.Empty(t, group)
 			require.Equal(t, Fact{}, f)
 		})
 	}
-	_, _, _, err := DecodeFact("", []byte(`{"hook":"message_sent","event":{"sessionKey":7},"ctx":{},"ts":1000,"id":"e1"}`))
+	_, _, _, err := DecodeFact("", "", []byte(`{"hook":"message_sent","event":{"sessionKey":7},"ctx":{},"ts":1763680001000,"id":"e1"}`))
 	require.ErrorIs(t, err, payload.ErrInvalid, "which the sessions do not read")
-	_, _, f, err := DecodeFact("", []byte("garbage"))
+	sent := []byte(`{"hook":"message_sent","event":{"content":"done"},"ctx":{"sessionKey":"g"},"ts":1763680001000,"id":"e1"}`)
+	group, _, _, err := DecodeFact("agent_end", "", sent)
+	require.NoError(t, err, "a dead letter of the sessions")
+	require.Empty(t, group, "its subject names another hook")
+	for _, body := range []string{`{"hook":"feedback","event":{},"ctx":{},"ts":1763680001000,"id":"e1"}`, "garbage"} {
+		_, _, _, err = DecodeFact("message_sent", "", []byte(body))
+		require.ErrorIs(t, err, payload.ErrInvalid, "which the sessions do not read")
+	}
+	_, _, f, err := DecodeFact("", "", []byte("garbage"))
 	require.NoError(t, err, "a dead letter of the sessions")
 	require.Equal(t, Fact{}, f)
 }
@@ -112,7 +123,7 @@ func TestSink(t *testing.T) {
 	// A turn that got no answer leaves what it was told to the next one.
 	s := teller(t, ns, set)
 	require.NotEmpty(t, tell(t, s, turn("r1")))
-	_, f := fact(t, "before_prompt_build", `{}`, `{"sessionKey":"`+groupKey+`","runId":"r1"}`, 1000)
+	_, f := fact(t, "before_prompt_build", `{}`, `{"sessionKey":"`+groupKey+`","runId":"r1"}`, sentAt)
 	require.NoError(t, sink.Apply(t.Context(), []Fact{f}))
 	require.NotEmpty(t, tell(t, s, turn("r2")))
 
@@ -134,7 +145,7 @@ func TestAMarkBeforeTheDecisionGetsItsText(t *testing.T) {
 	set.Redact = true
 	g, other := process(t, ns, set), process(t, ns, set)
 	mark := func(id string) {
-		_, f := fact(t, "feedback", `{"kind":"triage","messageId":"`+id+`","group":"`+groupKey+`","verdict":"respond"}`, `{}`, 1000)
+		_, f := fact(t, "feedback", `{"kind":"triage","messageId":"`+id+`","group":"`+groupKey+`","verdict":"respond"}`, `{}`, sentAt)
 		require.NoError(t, Sink{State: shared, Settings: g.Settings}.Apply(t.Context(), []Fact{f}))
 	}
 	texts := func() map[string]string {
@@ -185,7 +196,7 @@ func TestADecisionDuringAMarkGivesItsText(t *testing.T) {
 	ns := natstest.Start(t, nil)
 	g := process(t, ns, settings(says("SKIP")))
 	shared := meanwhile{store(t, ns), func() { ask(t, g, event("m1", "lunch at noon")) }}
-	_, f := fact(t, "feedback", `{"kind":"triage","messageId":"m1","group":"`+groupKey+`","verdict":"respond"}`, `{}`, 1000)
+	_, f := fact(t, "feedback", `{"kind":"triage","messageId":"m1","group":"`+groupKey+`","verdict":"respond"}`, `{}`, sentAt)
 	require.NoError(t, Sink{State: shared, Settings: g.Settings}.Apply(t.Context(), []Fact{f}))
 	marks, err := shared.Marks(t.Context())
 	require.NoError(t, err)
@@ -230,7 +241,7 @@ func TestAMarkThatComesAgainAfterAFailureGetsItsText(t *testing.T) {
 			g := process(t, ns, settings(says("SKIP")))
 			shared := store(t, ns)
 			row.with.meanwhile = meanwhile{shared, func() { ask(t, g, event("m1", "lunch at noon")) }}
-			_, f := fact(t, "feedback", `{"kind":"triage","messageId":"m1","group":"`+groupKey+`","verdict":"respond"}`, `{}`, 1000)
+			_, f := fact(t, "feedback", `{"kind":"triage","messageId":"m1","group":"`+groupKey+`","verdict":"respond"}`, `{}`, sentAt)
 			require.ErrorIs(t, Sink{State: &row.with, Settings: g.Settings}.Apply(t.Context(), []Fact{f}), context.DeadlineExceeded)
 			texts := func() (out []string) {
 				marks, err := shared.Marks(t.Context())

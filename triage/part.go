@@ -139,8 +139,8 @@ func take(l bus.Layout, s Sink) part.Sink {
 	return part.Take(events.SinkOptions[Fact]{
 		Name: name, Durable: durable(l).Name,
 		Handler: events.Handler[Fact]{
-			Decode: func(_, msgID string, data []byte) (events.Event[Fact], error) {
-				group, hook, fact, err := DecodeFact(msgID, data)
+			Decode: func(named, msgID string, data []byte) (events.Event[Fact], error) {
+				group, hook, fact, err := DecodeFact(named, msgID, data)
 				return events.Event[Fact]{Session: group, Hook: hook, Fact: fact}, err
 			},
 			Apply: s.Apply,

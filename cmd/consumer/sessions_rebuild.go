@@ -137,7 +137,7 @@ func (c *sessionsRebuildCmd) sessions(inv *cli.Invocation, b *bus.Bus, sessions 
 
 // contextOf returns the context of an event, or the zero value if it cannot be decoded.
 func contextOf(m jetstream.Msg) payload.Context {
-	env, err := payload.DecodeEvent(m.Data(), subjects.EventID(m.Headers()))
+	env, err := payload.DecodeEvent("", subjects.EventID(m.Headers()), m.Data())
 	if err != nil {
 		return payload.Context{}
 	}

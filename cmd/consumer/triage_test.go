@@ -139,7 +139,7 @@ func TestTriageFeedback(t *testing.T) {
 			require.NoError(t, err)
 			m, err := stream.GetLastMsgForSubject(t.Context(), row.subject)
 			require.NoError(t, err)
-			env, err := payload.DecodeEvent(m.Data, "")
+			env, err := payload.DecodeEvent("", "", m.Data)
 			require.NoError(t, err)
 			require.Equal(t, env.ID, m.Header.Get("Nats-Msg-Id"))
 			require.JSONEq(t, row.event, string(env.Event))

@@ -113,7 +113,7 @@ const undecodable = ""
 // decode returns the item to work on and its session; the item is nil for a
 // message that belongs to no session.
 func (s *Sink[F]) decode(m jetstream.Msg) (session string, _ *item[F]) {
-	ev, err := s.o.Handler.decode(m)
+	ev, err := s.o.Handler.decode(s.o.Layout.Prefix, m)
 	if delivered(m) > 1 {
 		count(s.o.Metrics.redeliveries, s.o.Name, ev.Hook)
 	}

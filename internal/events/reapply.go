@@ -98,7 +98,7 @@ func Reapply[F any](ctx context.Context, o ReapplyOptions[F]) (Reapplied, error)
 	err := bus.ReadStream(ctx, o.JS, o.Layout, config, o.Range.Until, func(portion []jetstream.Msg, total int) error {
 		sessions := make(map[string][]F)
 		for _, m := range portion {
-			ev, err := o.Handler.decode(m)
+			ev, err := o.Handler.decode(o.Layout.Prefix, m)
 			if err != nil {
 				out.Unreadable++ // a dead letter since its first delivery
 				continue

@@ -30,9 +30,10 @@ type Event[F any] struct {
 
 // Handler decodes and applies the events of a sink.
 type Handler[F any] struct {
-	// Decode decodes a message to a fact. An error is permanent: the message
+	// Decode decodes a message to a fact. hook is the one that its
+	// subject names, "" for none. An error is permanent: the message
 	// becomes a dead letter at once.
-	Decode func(subject, msgID string, data []byte) (Event[F], error)
+	Decode func(hook, msgID string, data []byte) (Event[F], error)
 	// Apply applies facts of one session durably. It must be idempotent and
 	// independent of the order. An error with a method Temporary that returns
 	// true is not the fault of the facts, whatever Check returns.
@@ -56,9 +57,9 @@ func (h *Handler[F]) validate() error {
 
 // decode decodes a message. A panic counts as a failure of the event; otherwise
 // a redelivered event would crash one process after another.
-func (h *Handler[F]) decode(m jetstream.Msg) (ev Event[F], err error) {
+func (h *Handler[F]) decode(p subjects.Prefix, m jetstream.Msg) (ev Event[F], err error) {
 	err = panics.Catch(func() error {
-		ev, err = h.Decode(m.Subject(), subjects.EventID(m.Headers()), m.Data())
+		ev, err = h.Decode(p.EventHook(m.Subject()), subjects.EventID(m.Headers()), m.Data())
 		return err
 	})
 	return ev, err

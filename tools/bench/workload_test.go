@@ -38,7 +38,7 @@ func TestWorkload(t *testing.T) {
 				id := m.Header.Get(subjects.HeaderMsgID)
 				require.False(t, ids[id], "%s was published twice", id)
 				ids[id] = true
-				session, hook, fact, err := handlers.Decoder{}.Fact(id, m.Data)
+				session, hook, fact, err := handlers.Decoder{}.Fact("", id, m.Data)
 				require.NoError(t, err)
 				require.Equal(t, prefix.Event(hook, agent, session), m.Subject)
 				facts[session] = append(facts[session], fact)

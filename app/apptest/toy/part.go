@@ -94,8 +94,8 @@ func (t *toy) handle(ctx context.Context, req *hook.Request) (hook.Result, error
 }
 
 // decode returns the session of an event.
-func decode(_, msgID string, data []byte) (ev events.Event[string], err error) {
-	env, err := payload.DecodeEvent(data, msgID)
+func decode(named, msgID string, data []byte) (ev events.Event[string], err error) {
+	env, err := payload.DecodeEvent(named, msgID, data)
 	if err != nil {
 		return ev, err
 	}
