@@ -23,6 +23,8 @@ type verdict struct {
 	unread      bool // see [scratch.unread]
 	// earlier is the user's earlier message that decided; "" if the message alone did.
 	earlier string
+	// also is the message's second task; "" if there is none.
+	also string
 	// odds is how much likelier than the first intent the fallback must be to be
 	// the answer; 0 means fallbackOdds.
 	odds float64
@@ -117,6 +119,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		return alone
 	}
 	if v, _, ok := m.offered(sc, &c, message, alone.pFirst, conversation, allowed, by); ok {
+		v.also = ""
 		return v
 	}
 	if c.closes(asked) {
@@ -152,7 +155,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	sc.alone = divide(sc.alone, &alone, own, allowed)
 	v, followed := follow(pFollowUp, alone, before, sc.alone, sc.topic)
 	if followed {
-		v.earlier = earlier
+		v.earlier, v.also = earlier, ""
 		message = earlier
 	}
 	deciding := m.request(sc, message, allowed, by)
@@ -173,8 +176,16 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 // based on.
 func (m *Model) request(sc *scratch, message string, allowed []bool, by *embedding) verdict {
 	v := m.allOf(sc, message, allowed, by)
+	if first, second, ok := m.twoTasks(sc, message, &v, allowed, by); ok {
+		v = m.lookAt(sc, allowed, by, first.text)
+		v.also = second.text
+		return v
+	}
 	parts := sentences(message)
 	if parts == nil {
+		if joined(message) {
+			return m.allOf(sc, message, allowed, by)
+		}
 		return v
 	}
 	if task, ok := m.task(sc, message, parts, &v, allowed, by); ok {
@@ -259,6 +270,7 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 		out.Intent, out.Name = fallback.ID, fallback.Name
 	} else {
 		out.Intent, out.Name = m.intents[v.first].ID, m.intents[v.first].Name
+		out.Suggestion = also(v.also)
 	}
 	out.RunnerUp, out.RunnerUpConfidence = m.runnerUp(sc, &v, allowed)
 	out.Reason = m.reason(sc, &v)

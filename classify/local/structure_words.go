@@ -77,6 +77,18 @@ var (
 		i want, i need, i would like, id like, id rather, i just want, i just need, i only want, i only need, im asking, im looking for, i meant, i mean,
 		ich will, ich mochte, ich brauche, ich hatte gern, ich meine, das gleiche, yo quiero, la quiero, lo quiero, je veux, je voudrais, jai besoin, jaimerais, eu quero, eu preciso, io voglio, ho bisogno,
 		я хочу, мне нужно, मुझे चाहिए, أنا أريد, 我要, 我想, 我只, 我需要, 我该, 我应该`)
+	// condition begin clauses that say when something is wanted.
+	condition = wordingsOf(`
+		if, when, whenever, once, unless, as soon as, wenn, falls, sobald, si, cuando, quand, lorsque, des que, se, quando, если, когда, eger, إذا, اذا, لو, عندما,
+		अगर, यदि, जब, 如果, 要是, 的话, もし, 만약`)
+	// passesOn begin clauses that say what to tell or to ask somebody else.
+	passesOn = wordingsOf(`
+		tell him, tell her, tell them, ask him, ask her, ask them, let him know, let her know, let them know, sag ihm, sag ihr, sag ihnen, frag ihn, frag sie,
+		dile, diles, preguntale, preguntales, dis lui, dis leur, demande lui, demande leur, diz lhe, diz lhes, pergunta lhe, digli, dille, chiedigli, chiedile,
+		скажи ему, скажи ей, скажи им, спроси его, спроси ее, ona söyle, ona sor, اخبره, أخبره, أخبرها, قل له, اسأله, उसे बताओ, उससे पूछो, 告诉他, 告诉她, 告诉他们, 问他, 问她, 说我, 说他, 彼に, 彼女に, 그에게, 그녀에게`)
+	// verbLast are words of statement with which requests begin too, in languages
+	// whose verbs stand last.
+	verbLast = wordingsOf(`bu, bunu, मुझे, 나는, 난, 저는, 私, 僕`)
 	// textWork are words that ask for work on a text.
 	textWork = wordingsOf(`
 		translate, translation, summarize, summarise, summary, sum up, tldr, tl dr, condense, proofread, spelling, grammar, typos, spellcheck, rephrase, paraphrase, reply to, review,
