@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"intenthint/knowhub"
 	"intenthint/knowhub/experience"
 )
 
@@ -20,17 +21,23 @@ const reviewer = "console"
 type action string
 
 const (
-	approve action = "approve"
-	reject  action = "reject"
-	undo    action = "undo"
+	approve  action = "approve"
+	reject   action = "reject"
+	withdraw action = "withdraw"
+	undo     action = "undo"
+	// destroy deletes for good; its form is the page that asks.
+	destroy action = "destroy"
 )
+
+// actions are all of them.
+var actions = []action{approve, reject, withdraw, undo, destroy}
 
 // status returns the status of an experience after the action.
 func (a action) status() experience.Status {
 	switch a {
 	case approve:
 		return experience.Approved
-	case reject:
+	case reject, withdraw:
 		return experience.Rejected
 	}
 	return experience.Pending
@@ -53,7 +60,7 @@ var errOrder = errors.New("no action")
 func orderOf(form url.Values) (order, error) {
 	back, _ := url.ParseQuery(form.Get("back")) // wrong is the default
 	o := order{back: queryOf(back), alone: form.Get("alone") != ""}
-	for _, a := range []action{approve, reject, undo} {
+	for _, a := range actions {
 		if ids := form[string(a)]; len(ids) > 0 {
 			o.action, o.ids = a, ids
 		}
@@ -114,8 +121,12 @@ func (c *Console) carryOut(ctx context.Context, experiences Reviewed, a action, 
 		_, err = experiences.Approve(ctx, id, reviewer)
 	case reject:
 		_, err = experiences.Reject(ctx, id, reviewer)
+	case withdraw:
+		_, err = experiences.Withdraw(ctx, id, reviewer)
 	case undo:
 		_, err = experiences.Undo(ctx, id, reviewer)
+	case destroy:
+		_, err = experiences.Delete(ctx, id)
 	}
 	return err
 }
@@ -149,7 +160,7 @@ func after(listed []experience.Experience, o order) string {
 // notice.
 func (o order) next(done, not []string, at string) string {
 	to, v := url.URL{Path: reviewPath}, o.back.values()
-	if o.alone && len(o.ids) == 1 {
+	if o.alone && len(o.ids) == 1 && o.action != destroy {
 		to.Path, v = reviewPath+"/"+o.ids[0], url.Values{}
 	}
 	v.Set("did", string(o.action))
@@ -192,7 +203,7 @@ type problem struct{ Task, Why string }
 // for none.
 func (c *Console) notice(ctx context.Context, experiences Reviewed, v url.Values) *notice {
 	did := action(v.Get("did"))
-	if did != approve && did != reject && did != undo {
+	if !slices.Contains(actions, did) {
 		return nil
 	}
 	n := &notice{Back: queryOf(v).values().Encode(), Alone: v.Get("status") == ""}
@@ -200,7 +211,10 @@ func (c *Console) notice(ctx context.Context, experiences Reviewed, v url.Values
 	var tasks []string
 	for _, id := range ids(v.Get("done")) {
 		e, err := experiences.Content(ctx, id)
-		if err != nil || e.Status != did.status() {
+		switch {
+		case did == destroy && errors.Is(err, knowhub.ErrUnknown):
+			e.Task = "it is gone for good"
+		case did == destroy || err != nil || e.Status != did.status():
 			continue
 		}
 		tasks = append(tasks, e.Task)
@@ -240,7 +254,7 @@ func ids(list string) []string {
 
 // pastTense returns the action in the past tense.
 func (a action) pastTense(n int) string {
-	past := map[action]string{approve: "Approved", reject: "Rejected", undo: "Pending again"}[a]
+	past := map[action]string{approve: "Approved", reject: "Rejected", withdraw: "Withdrawn", undo: "Pending again", destroy: "Deleted"}[a]
 	if n == 1 {
 		return past + ":"
 	}
@@ -256,6 +270,8 @@ func (a action) refused(e experience.Experience, now time.Time) string {
 	switch {
 	case a == undo && e.Status != experience.Pending && !undoable(e, now):
 		return "was decided more than a minute ago and stays " + string(e.Status)
+	case a == withdraw && e.Status == experience.Pending:
+		return "is pending: reject it"
 	case a != undo && e.Status != experience.Pending:
 		return "was already " + string(e.Status) + by
 	}

@@ -202,3 +202,34 @@ func TestUndoOfWhatIsPending(t *testing.T) {
 	require.Contains(t, page, `class="notice"`)
 	require.NotContains(t, page, "Pending again")
 }
+
+func TestAnApprovalIsTakenBack(t *testing.T) {
+	s := newSite(t, nil)
+	approved := plain("one")
+	approved.Status, approved.DecidedAt = experience.Approved, time.Now().AddDate(0, -1, 0)
+	id := s.Memory.Add(approved)
+	page := body(s.t, s.get("/experiences?status=approved"))
+	require.Contains(t, page, `name="withdraw" value="`+id+`"`)
+	require.NotContains(t, page, `name="undo"`)
+	_, page = s.follow(url.Values{"withdraw": {id}, "back": {"status=approved"}})
+	require.Contains(t, page, "Withdrawn:")
+	require.Equal(t, experience.Rejected, s.Memory.Status(id))
+	waits := s.add("two")[0]
+	_, page = s.follow(url.Values{"withdraw": {waits}})
+	require.Contains(t, page, "is pending: reject it")
+}
+
+func TestDeletingAsks(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.add("one")[0]
+	require.Contains(t, body(t, s.get("/experiences/"+id)), `href="/experiences/`+id+`/delete"`)
+	asked := body(t, s.get("/experiences/"+id+"/delete"))
+	require.Contains(t, asked, "Delete this experience for good?")
+	require.Contains(t, asked, `name="destroy" value="`+id+`"`)
+	require.Equal(t, experience.Pending, s.Memory.Status(id), "it only asks")
+	address, page := s.follow(url.Values{"destroy": {id}, "alone": {"1"}})
+	require.Contains(t, address, "/experiences?", "the page of the experience is gone")
+	require.Contains(t, page, "Deleted:")
+	require.Empty(t, s.Memory.Status(id))
+	require.Equal(t, http.StatusNotFound, s.get("/experiences/"+id+"/delete").StatusCode)
+}

@@ -135,6 +135,10 @@ func (c card) Waiting() bool { return c.Status == experience.Pending }
 // still reject it.
 func (c card) Rejectable() bool { return c.Status == experience.Approved && c.DecidedAt.IsZero() }
 
+// Withdrawable reports whether a person approved the experience, which can be taken
+// back.
+func (c card) Withdrawable() bool { return c.Status == experience.Approved && !c.DecidedAt.IsZero() }
+
 // Times returns how often the experience was seen; 0 if only once.
 func (c card) Times() int {
 	if c.Seen < 2 {
@@ -180,6 +184,10 @@ type Reviewed interface {
 	// person already decided differently, they return an error.
 	Approve(ctx context.Context, id, by string) (experience.Experience, error)
 	Reject(ctx context.Context, id, by string) (experience.Experience, error)
+	// Withdraw rejects an approved experience, however long ago it was approved.
+	Withdraw(ctx context.Context, id, by string) (experience.Experience, error)
+	// Delete deletes an experience for good.
+	Delete(ctx context.Context, id string) (experience.Experience, error)
 	// Undo makes an experience pending again that a person decided about within
 	// [knowhub.UndoTime].
 	Undo(ctx context.Context, id, by string) (experience.Experience, error)
@@ -196,7 +204,8 @@ func Experiences(of Reviewed) http.Handler {
 	p := &experiencesPage{http.NewServeMux(), of}
 	p.HandleFunc("GET "+reviewPath, p.list)
 	p.HandleFunc("POST "+reviewPath, p.decide)
-	p.HandleFunc("GET "+reviewPath+"/{id}", p.show)
+	p.HandleFunc("GET "+reviewPath+"/{id}", p.show("Experience", "experience.html"))
+	p.HandleFunc("GET "+reviewPath+"/{id}/delete", p.show("Delete this experience?", "experiencedelete.html"))
 	return p
 }
 
@@ -226,23 +235,25 @@ func (x *experiencesPage) list(w http.ResponseWriter, r *http.Request) {
 	c.render(w, http.StatusOK, "experiences.html", p)
 }
 
-// show shows one experience.
-func (x *experiencesPage) show(w http.ResponseWriter, r *http.Request) {
-	c, experiences := of(r), x.of
-	e, err := experiences.Content(r.Context(), r.PathValue("id"))
-	switch {
-	case errors.Is(err, knowhub.ErrUnknown):
-		c.message(w, http.StatusNotFound, "Experience", "There is no experience with this id.")
-		return
-	case err != nil:
-		c.fail(w, "experience not read", err)
-		return
+// show returns a page about one experience.
+func (x *experiencesPage) show(title, template string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := of(r)
+		e, err := x.of.Content(r.Context(), r.PathValue("id"))
+		switch {
+		case errors.Is(err, knowhub.ErrUnknown):
+			c.message(w, http.StatusNotFound, "Experience", "There is no experience with this id.")
+			return
+		case err != nil:
+			c.fail(w, "experience not read", err)
+			return
+		}
+		one := cardOf(e, time.Now())
+		one.Alone = true
+		p := c.page(title, reviewPath, one)
+		p.Notice = c.notice(r.Context(), x.of, r.URL.Query())
+		c.render(w, http.StatusOK, template, p)
 	}
-	one := cardOf(e, time.Now())
-	one.Alone = true
-	p := c.page("Experience", reviewPath, one)
-	p.Notice = c.notice(r.Context(), experiences, r.URL.Query())
-	c.render(w, http.StatusOK, "experience.html", p)
 }
 
 // fail answers with an error page, and logs the error.

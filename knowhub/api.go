@@ -69,17 +69,20 @@ type route struct {
 
 // routes are the paths, without their ids.
 var routes = map[string]route{
-	"/api/extract":  {verbNamed(verbExtract), http.MethodPost, posted(maxExtractBody)},
-	"/api/submit":   {verbNamed("submit"), http.MethodPost, posted(maxBody)},
-	"/api/search":   {verbNamed("search"), http.MethodGet, query},
-	"/api/pending":  {verbNamed("pending"), http.MethodGet, query},
-	"/api/content/": {verbNamed("content"), http.MethodGet, query},
-	"/api/approve/": {verbNamed("approve"), http.MethodPost, decision},
-	"/api/reject/":  {verbNamed("reject"), http.MethodPost, decision},
+	"/api/extract":      {verbNamed(verbExtract), http.MethodPost, posted(maxExtractBody)},
+	"/api/submit":       {verbNamed("submit"), http.MethodPost, posted(maxBody)},
+	"/api/search":       {verbNamed("search"), http.MethodGet, query},
+	"/api/pending":      {verbNamed(verbPending), http.MethodGet, query},
+	"/api/content/":     {verbNamed("content"), http.MethodGet, query},
+	"/api/approve/":     {verbNamed("approve"), http.MethodPost, decision},
+	"/api/reject/":      {verbNamed("reject"), http.MethodPost, decision},
+	"/api/withdraw/":    {verbNamed(verbWithdraw), http.MethodPost, decision},
+	"/api/experiences/": {verbNamed(verbDelete), http.MethodDelete, query},
 }
 
 func verbNamed(name string) verb {
-	return verbs[slices.IndexFunc(verbs, func(v verb) bool { return v.name == name })]
+	all := slices.Concat(verbs, personal)
+	return all[slices.IndexFunc(all, func(v verb) bool { return v.name == name })]
 }
 
 // ServeHTTP implements [http.Handler].
@@ -138,6 +141,12 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, to route, id string)
 	ctx, cancel := context.WithTimeout(r.Context(), timeOf(to.verb))
 	defer cancel()
 	answer, status := a.o.Service.do(ctx, to.verb, body)
+	if pending, ok := answer.(listed); ok && to.verb.name == verbPending {
+		// A bare array here, an object everywhere else (contract §12).
+		if answer = pending.Experiences; pending.More {
+			w.Header().Set("X-More", "true")
+		}
+	}
 	a.answer(w, status, answer)
 }
 
@@ -185,7 +194,7 @@ func query(r *http.Request, id string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	object := map[string]any{"id": id}
-	for _, name := range []string{"q", "agent_id"} {
+	for _, name := range []string{"q", "agent_id", "for_agent"} {
 		object[name] = params.Get(name)
 	}
 	if text := params.Get("limit"); text != "" {

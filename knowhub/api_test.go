@@ -43,10 +43,24 @@ func call(t *testing.T, server *httptest.Server, method, path, body string, chan
 	require.NoError(t, err)
 	require.Equal(t, "application/json; charset=utf-8", res.Header.Get("Content-Type"))
 	var out map[string]any
+	if strings.HasPrefix(string(text), "[") {
+		text = []byte(`{"array": ` + string(text) + `}`)
+	}
 	if method != http.MethodHead {
 		require.NoError(t, json.Unmarshal(text, &out), "%s", text)
 	}
 	return res.StatusCode, out
+}
+
+// waiting returns the experiences of /api/pending, a bare array, and X-More.
+func waiting(t *testing.T, server *httptest.Server, query string) (es []experience.Experience, more string) {
+	t.Helper()
+	res, err := server.Client().Get(server.URL + "/api/pending" + query)
+	require.NoError(t, err)
+	defer res.Body.Close() //nolint:errcheck // Only read.
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&es))
+	require.NotNil(t, es, "an empty list is one")
+	return es, res.Header.Get("X-More")
 }
 
 func TestAPI(t *testing.T) {
@@ -61,19 +75,18 @@ func TestAPI(t *testing.T) {
 	status, again := call(t, server, "POST", "/api/submit", submission)
 	require.Equal(t, 200, status)
 	require.Equal(t, id, again["id"])
-	status, listed := call(t, server, "GET", "/api/pending", "")
-	require.Equal(t, 200, status)
-	require.Len(t, listed["experiences"], 1)
-	require.NotContains(t, listed, "more")
+	pending, more := waiting(t, server, "")
+	require.Len(t, pending, 1)
+	require.Empty(t, more)
 	status, other := call(t, server, "POST", "/api/submit", strings.Replace(submission, "shop", "site", 1))
 	require.Equal(t, 201, status)
-	_, listed = call(t, server, "GET", "/api/pending?limit=1", "")
-	require.Len(t, listed["experiences"], 1)
-	require.Equal(t, true, listed["more"])
+	pending, more = waiting(t, server, "?limit=1")
+	require.Len(t, pending, 1)
+	require.Equal(t, "true", more)
 	status, _ = call(t, server, "POST", "/api/reject/"+other["id"].(string), "")
 	require.Equal(t, 200, status)
 
-	_, listed = call(t, server, "GET", "/api/search?q=shop&agent_id=main&limit=3", "")
+	_, listed := call(t, server, "GET", "/api/search?q=shop&agent_id=main&limit=3", "")
 	require.Equal(t, map[string]any{"experiences": []any{}}, listed, "an empty list is one")
 	status, e = call(t, server, "POST", "/api/approve/"+id, "")
 	require.Equal(t, 200, status)
@@ -92,6 +105,80 @@ func TestAPI(t *testing.T) {
 	require.Equal(t, 200, status)
 }
 
+func TestAPITakesBack(t *testing.T) {
+	t.Parallel()
+	server, _ := api(t, usual(), "127.0.0.1:8000", "")
+	none := strings.Repeat("0", 32)
+	_, e := call(t, server, "POST", "/api/submit", submission)
+	id := e["id"].(string)
+	status, _ := call(t, server, "POST", "/api/withdraw/"+id, "")
+	require.Equal(t, 409, status, "pending: there is nothing to take back")
+	call(t, server, "POST", "/api/approve/"+id, "")
+	status, e = call(t, server, "POST", "/api/withdraw/"+id, `{"by": "ada"}`)
+	require.Equal(t, 200, status)
+	require.Equal(t, []any{"rejected", "ada"}, []any{e["status"], e["decided_by"]})
+	status, _ = call(t, server, "POST", "/api/withdraw/"+id, "")
+	require.Equal(t, 200, status, "the same again")
+	_, listed := call(t, server, "GET", "/api/search?q=shop", "")
+	require.Empty(t, listed["experiences"])
+	status, _ = call(t, server, "POST", "/api/approve/"+id, "")
+	require.Equal(t, 409, status)
+
+	status, e = call(t, server, "DELETE", "/api/experiences/"+id, "")
+	require.Equal(t, 200, status)
+	require.Equal(t, []any{id, "Deploy the shop"}, []any{e["id"], e["task"]})
+	for _, row := range []struct{ method, path string }{
+		{"GET", "/api/content/" + id},
+		{"DELETE", "/api/experiences/" + id},
+		{"POST", "/api/withdraw/" + id},
+		{"POST", "/api/withdraw/" + none},
+	} {
+		status, _ = call(t, server, row.method, row.path, "")
+		require.Equal(t, 404, status, row)
+	}
+	status, e = call(t, server, "POST", "/api/submit", submission)
+	require.Equal(t, 201, status, "it is new again")
+	require.Equal(t, "pending", e["status"])
+	status, _ = call(t, server, "GET", "/api/experiences/"+id, "")
+	require.Equal(t, 405, status)
+}
+
+func TestSearchFiltersByAgent(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{true, false} {
+		set := usual()
+		set.Shared = shared
+		server, _ := api(t, set, "127.0.0.1:8000", "")
+		for _, agent := range []string{"ops", "dev"} {
+			_, e := call(t, server, "POST", "/api/submit", fmt.Sprintf(`{"task": "Deploy the shop of %s", "resource": "wrangler", "result": "works", "agent_id": %q}`, agent, agent))
+			call(t, server, "POST", "/api/approve/"+e["id"].(string), "")
+		}
+		for query, want := range map[string][2]int{ // shared, not shared
+			"":                             {2, 0},
+			"&agent_id=ops":                {1, 1}, // as older gateways ask
+			"&for_agent=ops":               {2, 1},
+			"&agent_id=ops&for_agent=ops":  {1, 1},
+			"&agent_id=dev&for_agent=ops":  {1, 0},
+			"&agent_id=none&for_agent=ops": {0, 0},
+		} {
+			_, listed := call(t, server, "GET", "/api/search?q=deploy+shop"+query, "")
+			n := want[0]
+			if !shared {
+				n = want[1]
+			}
+			require.Len(t, listed["experiences"], n, "shared %v, query %q", shared, query)
+		}
+	}
+}
+
+func TestSubmittedByIsKeptAsGiven(t *testing.T) {
+	t.Parallel()
+	server, _ := api(t, usual(), "127.0.0.1:8000", "")
+	status, e := call(t, server, "POST", "/api/submit", `{"task": "Ask ada@example.org", "resource": "mail", "result": "works", "submitted_by": "ada@example.org"}`)
+	require.Equal(t, 201, status)
+	require.Equal(t, []any{"Ask [EMAIL]", "ada@example.org"}, []any{e["task"], e["submitted_by"]})
+}
+
 func TestAPIRefuses(t *testing.T) {
 	t.Parallel()
 	server, _ := api(t, usual(), "127.0.0.1:8000", "")
@@ -104,6 +191,9 @@ func TestAPIRefuses(t *testing.T) {
 		{"not an object", "POST", "/api/submit", `[1]`, 400},
 		{"not JSON", "POST", "/api/submit", `{"task"`, 400},
 		{"two objects", "POST", "/api/submit", submission + submission, 400},
+		{"a long task", "POST", "/api/submit", `{"task": "` + strings.Repeat("/home/", 400) + `", "resource": "r", "result": "r"}`, 413},
+		{"a long name", "POST", "/api/approve/" + none, `{"by": "` + strings.Repeat("x", 201) + `"}`, 413},
+		{"a long query", "GET", "/api/search?q=" + strings.Repeat("x", 10_001), "", 413},
 		{"a wrong type", "POST", "/api/submit", `{"task": 1, "resource": "r", "result": "r"}`, 400},
 		{"a field too few", "POST", "/api/submit", `{"task": "t", "resource": "r"}`, 400},
 		{"no messages", "POST", "/api/extract", `{"agent_id": "main"}`, 400},

@@ -32,8 +32,13 @@ func timeOf(v verb) time.Duration {
 	return verbTime
 }
 
-// verbExtract is the verb that asks a model.
-const verbExtract = "extract"
+// Names of verbs. verbExtract is the one that asks a model.
+const (
+	verbExtract  = "extract"
+	verbPending  = "pending"
+	verbWithdraw = "withdraw"
+	verbDelete   = "delete"
+)
 
 // Endpoints returns the verbs as endpoints of a NATS service, P.knowhub.<verb>.
 // The body is a JSON object that also holds the id. Errors use the service

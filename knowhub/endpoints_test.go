@@ -62,7 +62,7 @@ func TestEndpoints(t *testing.T) {
 	_, e = ask("content", `{"id": "`+id+`"}`)
 	require.Equal(t, "Deploy the shop", e["task"])
 	require.Eventually(t, func() bool {
-		_, listed := ask("search", `{"q": "wrangler", "limit": 5, "agent_id": "main"}`)
+		_, listed := ask("search", `{"q": "wrangler", "limit": 5, "for_agent": "main"}`)
 		return len(listed["experiences"].([]any)) == 1
 	}, patience, tick)
 	for _, tt := range []struct{ name, verb, body, want string }{

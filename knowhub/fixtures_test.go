@@ -88,7 +88,7 @@ func submit(t *testing.T, p *process, in knowhub.Submission) experience.Experien
 // found are the ids that a search finds.
 func found(t *testing.T, p *process, text, agent string) []string {
 	t.Helper()
-	es, err := p.Search(t.Context(), text, agent, 0)
+	es, err := p.Search(t.Context(), text, "", agent, 0)
 	require.NoError(t, err)
 	ids := []string{}
 	for _, e := range es {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -25,6 +26,8 @@ var (
 	ErrInvalid = experience.ErrInvalid
 	// ErrRequest reports a request that violates contract §12.
 	ErrRequest = errors.New("invalid request")
+	// ErrTooLong reports a text beyond its bound. It is looked at before anything else.
+	ErrTooLong = experience.ErrTooLong
 	// ErrUnknown reports an id that no experience has.
 	ErrUnknown = errors.New("no such experience")
 	// ErrDecided reports that the opposite decision was already made.
@@ -108,6 +111,9 @@ func (s *Service) Submit(ctx context.Context, in Submission) (e experience.Exper
 		Task: in.Task, Resource: in.Resource, Result: in.Result, Confidence: 1,
 		AgentID: in.AgentID, SubmittedBy: cmp.Or(strings.TrimSpace(in.SubmittedBy), set.SubmittedBy), SessionKey: in.SessionKey,
 	}
+	if err := e.Measure(); err != nil {
+		return e, false, err
+	}
 	return s.keep(ctx, s.prepared(set, e), func(experience.Experience) bool { return true })
 }
 
@@ -153,6 +159,9 @@ func (s *Service) keep(ctx context.Context, e experience.Experience, again func(
 // An experience that looks like a prompt injection becomes pending, unless a
 // person has decided about it. Errors are [ErrInvalid] and [ErrUnavailable].
 func (s *Service) Import(ctx context.Context, e experience.Experience) (stored experience.Experience, created bool, err error) {
+	if err := e.Measure(); err != nil {
+		return e, false, err
+	}
 	set := s.Settings()
 	p := s.prepared(set, e)
 	if !e.CreatedAt.IsZero() && e.CreatedAt.Before(p.CreatedAt) { // not in the future
@@ -189,12 +198,23 @@ func (s *Service) unavailable(ctx context.Context, what string, err error) error
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
+// maxQuery bounds what is searched for, in characters: a whole result.
+const maxQuery = experience.MaxResult
+
 // Search returns the approved experiences that fit a text, best first, at most
-// limit (0 for [DefaultFound]). If experiences are not shared, only those of
-// the agent are searched; without an agent, only those without an owner. Errors
-// are [ErrRequest] and [ErrUnavailable].
-func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
-	return s.find(ctx, s.within(index.Query{Text: text, Limit: limit}, agent), maxFound)
+// limit (0 for [DefaultFound]); if agent is not "", only those of that agent. If
+// experiences are not shared, asker finds only its own; "" finds only those without
+// an owner. Errors are [ErrRequest], [ErrTooLong] and [ErrUnavailable].
+func (s *Service) Search(ctx context.Context, text, agent, asker string, limit int) ([]experience.Experience, error) {
+	if len(text) > maxQuery && utf8.RuneCountInString(text) > maxQuery {
+		return nil, fmt.Errorf("%w: q must have at most %d characters", ErrTooLong, maxQuery)
+	}
+	q := s.within(index.Query{Text: text, Limit: limit}, asker)
+	if agent != "" && !s.Settings().Shared && agent != asker {
+		return nil, nil
+	}
+	q.AgentID = cmp.Or(q.AgentID, agent)
+	return s.find(ctx, q, maxFound)
 }
 
 // ForPrompt returns the approved experiences that match a message to an agent.
@@ -326,6 +346,48 @@ func (s *Service) decide(ctx context.Context, id, by string, status experience.S
 		s.Metrics.decisions.WithLabelValues(string(status)).Inc()
 	}
 	return e, err
+}
+
+// Withdraw makes an approved experience rejected in the name of by, which may be "",
+// however long ago it was approved. It is idempotent; of a pending one the error is
+// [ErrDecided], as there is nothing to take back. Other errors are [ErrUnknown] and
+// [ErrUnavailable].
+func (s *Service) Withdraw(ctx context.Context, id, by string) (experience.Experience, error) {
+	withdrawn := false
+	e, err := s.change(ctx, id, func(known experience.Experience) (experience.Experience, bool, error) {
+		withdrawn = false
+		switch known.Status {
+		case experience.Rejected:
+			return known, false, nil
+		case experience.Pending:
+			return known, false, fmt.Errorf("%w: it is pending, so reject it", ErrDecided)
+		}
+		withdrawn = true
+		known.Status, known.DecidedAt, known.DecidedBy = experience.Rejected, s.Now(), s.Settings().clean(by)
+		return known, true, nil
+	})
+	if err == nil && withdrawn {
+		s.Metrics.decisions.WithLabelValues(string(experience.Rejected)).Inc()
+	}
+	return e, err
+}
+
+// Delete deletes an experience for good, and returns it. A submission of the same
+// text is new afterwards. Errors are [ErrUnknown] and [ErrUnavailable].
+func (s *Service) Delete(ctx context.Context, id string) (deleted experience.Experience, err error) {
+	found := false
+	err = s.Experiences.Remove(ctx, id, func(known experience.Experience) bool {
+		deleted, found = known, true
+		return true
+	})
+	switch {
+	case err != nil:
+		return deleted, s.unavailable(ctx, "delete", err)
+	case !found:
+		return deleted, unknown(id)
+	}
+	deleted.ID = id
+	return deleted, nil
 }
 
 // UndoTime is how long a decision can be taken back.

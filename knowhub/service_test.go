@@ -79,7 +79,7 @@ func TestWhatIsRedacted(t *testing.T) {
 		e := submit(t, p, in)
 		require.Equal(t, "Write to [EMAIL]", e.Task)
 		require.Equal(t, "Key [API_KEY] in /home/[REDACTED]/x", e.Result)
-		require.Equal(t, "[EMAIL]", e.SubmittedBy)
+		require.Equal(t, "jo@example.com", e.SubmittedBy, "as given")
 		stored, err := p.Content(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Equal(t, e, stored)
@@ -370,7 +370,7 @@ func TestABucketThatIsDeleted(t *testing.T) {
 		return err == nil
 	}, patience, tick, "it is made again")
 	require.Eventually(t, func() bool {
-		ids, err := p.Search(t.Context(), "deploy", "", 0)
+		ids, err := p.Search(t.Context(), "deploy", "", "", 0)
 		return err == nil && len(ids) == 1 && ids[0].ID == e.ID
 	}, patience, tick, "the copy holds what the bucket holds")
 }
@@ -417,7 +417,7 @@ func TestAServerThatGoesAway(t *testing.T) {
 	defer cancel()
 	_, _, err := p.Submit(ctx, deploy())
 	require.ErrorIs(t, err, knowhub.ErrUnavailable)
-	es, err := p.Search(t.Context(), "shop", "", 0)
+	es, err := p.Search(t.Context(), "shop", "", "", 0)
 	if err == nil { // the copy may be opened again at this moment
 		require.True(t, containsID(es, id), "recall is a local look-up")
 	}
@@ -457,11 +457,11 @@ func TestSearchIsBounded(t *testing.T) {
 		submit(t, p, in)
 	}
 	for _, tt := range []struct{ limit, want int }{{0, knowhub.DefaultFound}, {3, 3}, {10_000, knowhub.DefaultFound + 5}} {
-		es, err := p.Search(t.Context(), "deploy", "", tt.limit)
+		es, err := p.Search(t.Context(), "deploy", "", "", tt.limit)
 		require.NoError(t, err)
 		require.Len(t, es, tt.want)
 	}
-	_, err := p.Search(t.Context(), " ", "", 0)
+	_, err := p.Search(t.Context(), " ", "", "", 0)
 	require.ErrorIs(t, err, knowhub.ErrRequest)
 	require.EqualError(t, err, "invalid request: q must not be blank")
 }

@@ -118,11 +118,11 @@ func of(ctx payload.Context, admits func(payload.Context) bool) bool {
 	return ctx.OfPerson() && (admits == nil || admits(ctx))
 }
 
-// redacted returns an experience as it may be stored. The session key and the
-// agent's id are addresses, and are kept.
+// redacted returns an experience as it may be stored. The session key, the
+// agent's id and who submitted it are addresses, and are kept (contract §12).
 func (s *Settings) redacted(e experience.Experience) experience.Experience {
 	e.Task, e.Resource, e.Result = s.clean(e.Task), s.clean(e.Resource), s.clean(e.Result)
-	e.SubmittedBy, e.DecidedBy = s.clean(e.SubmittedBy), s.clean(e.DecidedBy)
+	e.DecidedBy = s.clean(e.DecidedBy)
 	return e
 }
 

@@ -1,6 +1,7 @@
 package knowhub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ type verb struct {
 
 // verbs are the verbs of contract §12.
 var verbs = []verb{
-	{"extract", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+	{verbExtract, func(ctx context.Context, s *Service, body []byte) (any, int, error) {
 		in, err := decode[Extraction](body)
 		if err != nil {
 			return nil, 0, err
@@ -43,14 +44,15 @@ var verbs = []verb{
 	}},
 	{"search", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
 		in, err := decode[struct {
-			Q       string `json:"q"`
-			AgentID string `json:"agent_id"`
-			Limit   limit  `json:"limit"`
+			Q        string `json:"q"`
+			AgentID  string `json:"agent_id"`
+			ForAgent string `json:"for_agent"`
+			Limit    limit  `json:"limit"`
 		}](body)
 		if err != nil {
 			return nil, 0, err
 		}
-		found, err := s.Search(ctx, in.Q, in.AgentID, int(in.Limit))
+		found, err := s.Search(ctx, in.Q, in.AgentID, cmp.Or(in.ForAgent, in.AgentID), int(in.Limit))
 		return listed{Experiences: list(found)}, http.StatusOK, err
 	}},
 	{"content", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
@@ -58,10 +60,10 @@ var verbs = []verb{
 		if err != nil {
 			return nil, 0, err
 		}
-		e, err := s.ContentFor(ctx, in.ID, in.AgentID)
+		e, err := s.ContentFor(ctx, in.ID, cmp.Or(in.ForAgent, in.AgentID))
 		return e, http.StatusOK, err
 	}},
-	{"pending", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+	{verbPending, func(ctx context.Context, s *Service, body []byte) (any, int, error) {
 		in, err := decode[struct {
 			Limit limit `json:"limit"`
 		}](body)
@@ -96,20 +98,46 @@ var verbs = []verb{
 	}},
 }
 
+// personal are verbs over HTTP alone: they are a person's, and no right to the
+// subjects of the others may hold them.
+var personal = []verb{
+	{verbWithdraw, func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decodeNamed(body)
+		if err != nil {
+			return nil, 0, err
+		}
+		e, err := s.Withdraw(ctx, in.ID, in.By)
+		return e, http.StatusOK, err
+	}},
+	{verbDelete, func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decodeNamed(body)
+		if err != nil {
+			return nil, 0, err
+		}
+		e, err := s.Delete(ctx, in.ID)
+		return e, http.StatusOK, err
+	}},
+}
+
 // named is a request about one experience.
 type named struct {
-	ID      string `json:"id"`
-	AgentID string `json:"agent_id"`
-	By      string `json:"by"`
+	ID string `json:"id"`
+	// ForAgent is the agent that asks; older gateways say it in AgentID.
+	ForAgent string `json:"for_agent"`
+	AgentID  string `json:"agent_id"`
+	By       string `json:"by"`
 }
 
 // decodeNamed reads a request about one experience.
 func decodeNamed(body []byte) (named, error) {
 	in, err := decode[named](body)
-	if err == nil && strings.TrimSpace(in.ID) == "" {
-		err = fmt.Errorf("%w: id is required", ErrRequest)
+	switch {
+	case err != nil:
+		return in, err
+	case strings.TrimSpace(in.ID) == "":
+		return in, fmt.Errorf("%w: id is required", ErrRequest)
 	}
-	return in, err
+	return in, experience.Experience{DecidedBy: in.By, AgentID: in.AgentID}.Measure()
 }
 
 // listed is an answer with several experiences.
@@ -193,6 +221,8 @@ type failed struct {
 // statusOf returns the HTTP status and the text of an error.
 func statusOf(err error) (status int, text string) {
 	switch {
+	case errors.Is(err, ErrTooLong):
+		return http.StatusRequestEntityTooLarge, err.Error()
 	case errors.Is(err, ErrInvalid), errors.Is(err, ErrRequest):
 		return http.StatusBadRequest, err.Error()
 	case errors.Is(err, ErrUnknown):

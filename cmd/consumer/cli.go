@@ -76,14 +76,16 @@ type commandLine struct {
 		} `cmd:"" help:"Manage the marked messages, which the model is given as examples."`
 	} `cmd:"" help:"Inspect and teach the gate that decides which group messages are answered."`
 	Knowhub struct {
-		Ls      knowhubLsCmd      `cmd:"" help:"List experiences, newest first."`
-		Show    knowhubShowCmd    `cmd:"" help:"Print an experience."`
-		Approve knowhubApproveCmd `cmd:"" help:"Let agents find experiences."`
-		Reject  knowhubRejectCmd  `cmd:"" help:"Keep experiences from agents."`
-		Search  knowhubSearchCmd  `cmd:"" help:"Search as an agent does."`
-		Import  knowhubImportCmd  `cmd:"" help:"Add the experiences of a file."`
-		Export  knowhubExportCmd  `cmd:"" help:"Print experiences as JSON lines."`
-		Audit   knowhubAuditCmd   `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
+		Ls       knowhubLsCmd       `cmd:"" help:"List experiences, newest first."`
+		Show     knowhubShowCmd     `cmd:"" help:"Print an experience."`
+		Approve  knowhubApproveCmd  `cmd:"" help:"Let agents find experiences."`
+		Reject   knowhubRejectCmd   `cmd:"" help:"Keep experiences from agents."`
+		Withdraw knowhubWithdrawCmd `cmd:"" help:"Take the approval of experiences back."`
+		Rm       knowhubRmCmd       `cmd:"" help:"Delete experiences for good."`
+		Search   knowhubSearchCmd   `cmd:"" help:"Search as an agent does."`
+		Import   knowhubImportCmd   `cmd:"" help:"Add the experiences of a file."`
+		Export   knowhubExportCmd   `cmd:"" help:"Print experiences as JSON lines."`
+		Audit    knowhubAuditCmd    `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
 	} `cmd:"" help:"Inspect, review and move the experiences of agents."`
 	Health  healthCmd  `cmd:"" help:"Ask the running consumer whether it is healthy."`
 	Doctor  doctorCmd  `cmd:"" help:"Check NATS, models, intents, directories and the HTTP port."`

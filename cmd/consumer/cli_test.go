@@ -90,7 +90,7 @@ func TestEveryYesHasAShortForm(t *testing.T) {
 		}
 		return next(nil)
 	}))
-	require.Equal(t, 11, found, "expand, learn, learnt rm, import, replay, improve, dlq replay, dlq rm, sessions rm, apply, examples rm")
+	require.Equal(t, 12, found, "expand, learn, learnt rm, import, replay, improve, dlq replay, dlq rm, sessions rm, apply, examples rm, knowhub rm")
 }
 
 // fullDisk is an output that takes nothing.

@@ -27,6 +27,8 @@ func (knowhubAuditCmd) Help() string {
   loops   made from recalled experiences, reminders or hints
   stale   older than --stale
 
+Each finding is followed by the command that mends it. Nothing is changed.
+
 Exit code 1: at least one was found.`
 }
 
@@ -37,6 +39,20 @@ type auditFinding struct {
 	// Other is the experience that it is a duplicate of.
 	Other string `json:"other,omitempty"`
 	Task  string `json:"task"`
+	// Mend is the command that mends it.
+	Mend string `json:"mend"`
+}
+
+// mend returns the command that mends a finding: duplicates and stale ones are kept
+// from agents, text that must not be kept is deleted.
+func mend(kind string, e experience.Experience) string {
+	verb := "rm"
+	if kind != "secret" && kind != "loop" {
+		if verb = "reject"; e.Status == experience.Approved {
+			verb = "withdraw"
+		}
+	}
+	return "consumer knowhub " + verb + " " + e.ID
 }
 
 // audit is what --json prints.
@@ -78,7 +94,7 @@ func (c *knowhubAuditCmd) Run(inv *cli.Invocation) error {
 
 func (a *audit) add(kind string, n *int, e experience.Experience, other string) {
 	*n++
-	a.Findings = append(a.Findings, auditFinding{kind, e.ID, other, text.OneLine(e.Task, 80)})
+	a.Findings = append(a.Findings, auditFinding{kind, e.ID, other, text.OneLine(e.Task, 80), mend(kind, e)})
 }
 
 // look finds the faults of single experiences, and exact duplicates.
@@ -163,7 +179,7 @@ func (a *audit) print(inv *cli.Invocation) error {
 		if f.Other != "" {
 			of = " of " + f.Other
 		}
-		_, _ = fmt.Fprintf(inv.Stdout, "%s: %s%s: %s\n", f.ID, f.Kind, of, f.Task)
+		_, _ = fmt.Fprintf(inv.Stdout, "%s: %s%s: %s\n  %s\n", f.ID, f.Kind, of, f.Task, f.Mend)
 	}
 	_, err := fmt.Fprintf(inv.Stdout, "%s: %d exact duplicates, %d near duplicates, %d with secrets, %d recall loops, %d stale\n",
 		cli.Count(a.Experiences, "experience"), a.Exact, a.Near, a.Secrets, a.Loops, a.Stale)

@@ -15,11 +15,12 @@ import (
 
 type knowhubExportCmd struct {
 	chosen
+	Rejected bool `help:"Also those that are rejected."`
 }
 
 // Help is the longer text of `consumer knowhub export --help`.
 func (knowhubExportCmd) Help() string {
-	return `Prints experiences as JSON, one per line, newest first. "consumer knowhub import" reads them.
+	return `Prints experiences as JSON, one per line, newest first. "consumer knowhub import" reads them. Rejected ones are left out, unless --rejected or --status rejected is set.
 
   consumer knowhub export --status approved > experiences.jsonl
 
@@ -32,7 +33,9 @@ func (c *knowhubExportCmd) Run(inv *cli.Invocation) error {
 		return err
 	}
 	defer x.Close()
-	found, whole, err := x.all(inv, c.holds)
+	found, whole, err := x.all(inv, func(e experience.Experience) bool {
+		return c.holds(e) && (e.Status != experience.Rejected || c.Rejected || c.Status == string(experience.Rejected))
+	})
 	if err != nil {
 		return err
 	}

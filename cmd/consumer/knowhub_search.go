@@ -52,7 +52,7 @@ func (c *knowhubSearchCmd) Run(inv *cli.Invocation) error {
 		return err
 	}
 	defer b.Close()
-	body, err := json.Marshal(map[string]any{"q": strings.Join(c.Text, " "), "agent_id": c.Agent, "limit": c.Limit})
+	body, err := json.Marshal(map[string]any{"q": strings.Join(c.Text, " "), "for_agent": c.Agent, "limit": c.Limit})
 	if err != nil {
 		return err
 	}

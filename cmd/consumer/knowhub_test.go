@@ -85,7 +85,18 @@ func TestKnowHubCommands(t *testing.T) {
 			require.Contains(t, stderr, tt.want)
 		})
 	}
-	code, _, stderr = s.command("knowhub", "reject", site, "x", shop)
+	code, _, stderr = s.command("knowhub", "rm", site)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "--yes")
+	require.Contains(t, s.works("rm", site, "--yes"), "deleted "+site)
+	require.Contains(t, s.works("withdraw", shop, "--by", "jo"), "withdrawn "+shop)
+	require.NoError(t, json.Unmarshal([]byte(s.works("show", shop)), &e))
+	require.Equal(t, []string{"rejected", "jo"}, []string{string(e.Status), e.DecidedBy})
+	require.Empty(t, s.works("export"), "what is rejected")
+	require.Equal(t, 1, strings.Count(s.works("export", "--rejected"), "\n"))
+	site = s.submitted("Deploy the site", "Needs a purged cache")
+	s.works("approve", site)
+	code, _, stderr = s.command("knowhub", "approve", shop, "x", site)
 	require.Equal(t, 1, code, "what can be done is done")
 	require.Equal(t, 2, strings.Count(stderr, "\n"), stderr)
 }
@@ -93,7 +104,7 @@ func TestKnowHubCommands(t *testing.T) {
 func TestKnowHubCommandsWhileItIsOff(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	for _, args := range [][]string{{"ls"}, {"show", "x"}, {"approve", "x"}, {"reject", "x"}, {"search", "x"}, {"export"}, {"import"}, {"audit"}} {
+	for _, args := range [][]string{{"ls"}, {"show", "x"}, {"approve", "x"}, {"reject", "x"}, {"withdraw", "x"}, {"rm", "x"}, {"search", "x"}, {"export"}, {"import"}, {"audit"}} {
 		code, _, stderr := s.command(append([]string{"knowhub"}, args...)...)
 		require.Equal(t, 1, code, args)
 		require.Contains(t, stderr, "KnowHub is off", args)
@@ -252,6 +263,14 @@ func TestKnowHubAudit(t *testing.T) {
 	require.Equal(t, []int{1, 1, 1, 1}, []int{a.Exact, a.Secrets, a.Loops, a.Stale}, stdout)
 	require.Positive(t, a.Near, stdout)
 	require.Len(t, a.Findings, a.Exact+a.Near+a.Secrets+a.Loops+a.Stale)
+	for _, f := range a.Findings {
+		switch f.Kind {
+		case "secret", "loop":
+			require.Equal(t, "consumer knowhub rm "+f.ID, f.Mend)
+		default:
+			require.Contains(t, []string{"consumer knowhub reject " + f.ID, "consumer knowhub withdraw " + f.ID}, f.Mend)
+		}
+	}
 	code, stdout, _ = s.command("knowhub", "audit", "--stale", "0")
 	require.Equal(t, 1, code)
 	require.Contains(t, stdout, "0 stale")

@@ -115,6 +115,28 @@ func (m *Memory) Reject(_ context.Context, id, by string) (experience.Experience
 	return m.decide(id, by, experience.Rejected)
 }
 
+// Withdraw implements [console.Experiences].
+func (m *Memory) Withdraw(_ context.Context, id, by string) (experience.Experience, error) {
+	return m.change(id, func(e *experience.Experience) error {
+		if e.Status == experience.Pending {
+			return knowhub.ErrDecided
+		}
+		e.Status, e.DecidedAt, e.DecidedBy = experience.Rejected, time.Now(), by
+		return nil
+	})
+}
+
+// Delete implements [console.Experiences].
+func (m *Memory) Delete(ctx context.Context, id string) (experience.Experience, error) {
+	e, err := m.Content(ctx, id)
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.entries = slices.DeleteFunc(m.entries, func(e experience.Experience) bool { return e.ID == id })
+	}
+	return e, err
+}
+
 // Undo implements [console.Experiences].
 func (m *Memory) Undo(_ context.Context, id, _ string) (experience.Experience, error) {
 	return m.change(id, func(e *experience.Experience) error {

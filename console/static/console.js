@@ -111,7 +111,7 @@
     k: () => move(-1),
     a: () => press('approve'),
     r: () => press('reject', 'right'),
-    w: () => press('wrong'),
+    w: () => press('wrong', 'withdraw'),
     i: () => $('.judge select', current() ?? document.createElement('p'))?.focus(),
     u: undo,
     x: () => { const box = current() && $('.pick input', current()); if (box) { box.checked = !box.checked; count(); } },

@@ -88,6 +88,9 @@ const (
 // field and is meant for the sender.
 var ErrInvalid = errors.New("invalid experience")
 
+// ErrTooLong reports a text beyond its bound. It wraps [ErrInvalid].
+var ErrTooLong = fmt.Errorf("%w: too long", ErrInvalid)
+
 // Normal returns e in the form in which it is kept: valid UTF-8 without control
 // characters other than tabs and line feeds, trimmed; names on one line; times in
 // UTC and whole milliseconds. It is idempotent.
@@ -111,24 +114,12 @@ func (e Experience) Normal() Experience {
 // present, and nothing is longer than its bound. The error wraps [ErrInvalid].
 // The id is not checked.
 func (e Experience) Validate() error {
-	for _, f := range []struct {
-		name, text string
-		required   bool
-		most       int
-	}{
-		{"task", e.Task, true, MaxTask},
-		{"resource", e.Resource, true, MaxResource},
-		{"result", e.Result, true, MaxResult},
-		{"agent_id", e.AgentID, false, maxAgentID},
-		{"submitted_by", e.SubmittedBy, false, maxSubmitter},
-		{"session_key", e.SessionKey, false, maxSessionKey},
-		{"decided_by", e.DecidedBy, false, maxSubmitter},
-	} {
-		switch {
-		case f.required && text.Blank(f.text):
-			return fmt.Errorf("%w: %s must not be blank", ErrInvalid, f.name)
-		case tooLong(f.text, f.most):
-			return fmt.Errorf("%w: %s must have at most %d characters", ErrInvalid, f.name, f.most)
+	if err := e.Measure(); err != nil {
+		return err
+	}
+	for _, f := range [][2]string{{"task", e.Task}, {"resource", e.Resource}, {"result", e.Result}} {
+		if text.Blank(f[1]) {
+			return fmt.Errorf("%w: %s must not be blank", ErrInvalid, f[0])
 		}
 	}
 	switch {
@@ -140,6 +131,28 @@ func (e Experience) Validate() error {
 		return fmt.Errorf("%w: seen must not be negative", ErrInvalid)
 	case len(e.Flags) > maxFlags || slices.ContainsFunc(e.Flags, func(flag string) bool { return tooLong(flag, maxFlag) }):
 		return fmt.Errorf("%w: at most %d flags of at most %d characters are allowed", ErrInvalid, maxFlags, maxFlag)
+	}
+	return nil
+}
+
+// Measure checks the lengths alone, which is cheap for a text of any length. The
+// error wraps [ErrTooLong].
+func (e Experience) Measure() error {
+	for _, f := range []struct {
+		name, text string
+		most       int
+	}{
+		{"task", e.Task, MaxTask},
+		{"resource", e.Resource, MaxResource},
+		{"result", e.Result, MaxResult},
+		{"agent_id", e.AgentID, maxAgentID},
+		{"submitted_by", e.SubmittedBy, maxSubmitter},
+		{"session_key", e.SessionKey, maxSessionKey},
+		{"decided_by", e.DecidedBy, maxSubmitter},
+	} {
+		if tooLong(f.text, f.most) {
+			return fmt.Errorf("%w: %s must have at most %d characters", ErrTooLong, f.name, f.most)
+		}
 	}
 	return nil
 }

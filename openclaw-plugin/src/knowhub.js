@@ -17,6 +17,8 @@ const text = (/** @type {string} */ description) => ({ type: "string", minLength
  */
 export function knowhubTools(bridge, ctx) {
   const agent = ctx.agentId === undefined ? {} : { agent_id: ctx.agentId };
+  // In a search, agent_id would filter by that agent.
+  const asker = ctx.agentId === undefined ? {} : { for_agent: ctx.agentId };
 
   /**
    * @param {"search" | "submit" | "content"} verb
@@ -48,7 +50,7 @@ export function knowhubTools(bridge, ctx) {
           limit: { type: "integer", minimum: 1, maximum: 50, description: "Maximum number of results (default 5)." },
         },
       },
-      execute: (_id, { query, limit }, signal) => call("search", { q: query, limit: limit ?? 5, ...agent }, signal),
+      execute: (_id, { query, limit }, signal) => call("search", { q: query, limit: limit ?? 5, ...asker }, signal),
     },
     {
       name: "kb_submit",

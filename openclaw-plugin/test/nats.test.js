@@ -578,7 +578,7 @@ test("tools: ask KnowHub, and its errors are readable", async () => {
   await submit.execute("c", { task: "t", resource: "r", result: "x" });
   await assert.rejects(content.execute("c", { id: "7" }), /KnowHub content failed: there is no experience 7/);
   assert.deepEqual(asked, [
-    ["kb.knowhub.search", { q: "tea", limit: 5, agent_id: "main" }],
+    ["kb.knowhub.search", { q: "tea", limit: 5, for_agent: "main" }],
     ["kb.knowhub.submit", { task: "t", resource: "r", result: "x", agent_id: "main", submitted_by: "ada" }],
     ["kb.knowhub.content", { id: "7", agent_id: "main" }],
   ]);
