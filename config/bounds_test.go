@@ -121,7 +121,7 @@ func TestBoundsOfObjects(t *testing.T) {
 	}
 	t.Run("triage quiet.per", func(t *testing.T) {
 		s := objectSetting(triage.Declared)
-		for text, taken := range map[string]bool{`"1ns"`: true, `"99999d"`: true, `"0"`: false, `"-1ns"`: false, `"100000d"`: false, `5`: false} {
+		for text, taken := range map[string]bool{`"1ns"`: true, `"60m"`: true, `"1h"`: true, `"3600001ms"`: false, `"0"`: false, `"-1ns"`: false, `5`: false} {
 			require.Equal(t, taken, s.set(new(Config), `{"quiet": {"per": `+text+`}}`) == nil, text)
 		}
 	})

@@ -190,11 +190,15 @@ func Load(objects ...part.Object) (*Config, []Warning, error) {
 func LoadFrom(env map[string]string, objects ...part.Object) (*Config, []Warning, error) {
 	env = maps.Clone(env) // for Watch
 	var file snapshot
-	if path := env[variableConfig]; path != "" {
+	if path, err := home(env[variableConfig]); err == nil && path != "" {
+		env[variableConfig] = path
 		file = newSnapshot(readFile(path))
 	}
 	return build(env, file, objects)
 }
+
+// errBlank reports a value of only white space (contract §9).
+var errBlank = errors.New("must not be blank; leave it out, or empty, for the default")
 
 // build makes a configuration from the defaults, the file that the environment
 // names, and the environment; the later wins.
@@ -207,7 +211,11 @@ func build(env map[string]string, file snapshot, objects []part.Object) (*Config
 		all      = withObjects(objects)
 	)
 	set := func(s setting, p Problem, text string) {
-		if err := s.set(c, text); err != nil {
+		err := errBlank
+		if strings.TrimSpace(text) != "" {
+			err = s.set(c, text)
+		}
+		if err != nil {
 			problems = append(problems, p.because(err))
 			return
 		}
@@ -219,7 +227,7 @@ func build(env map[string]string, file snapshot, objects []part.Object) (*Config
 		}
 	}
 	clear(given)
-	if path := env[variableConfig]; path != "" {
+	if path := env[variableConfig]; strings.TrimSpace(path) != "" {
 		fields, notes, err := file.fields()
 		if err != nil {
 			problems = append(problems, Problem{Variable: variableConfig, Value: path}.because(err))

@@ -237,10 +237,10 @@ func TestGoodValues(t *testing.T) {
 		{"provider", "HINT_PROVIDERS", `{"mine":{"baseUrl":"http://127.0.0.1:1/v1"}}`, providers, map[string]provider.Config{"mine": {BaseURL: "http://127.0.0.1:1/v1"}}},
 		{"part of a built-in provider", "HINT_PROVIDERS", `{"anthropic":{"apiKeyEnv":"MY_KEY"}}`, providers, map[string]provider.Config{"anthropic": {APIKeyEnv: "MY_KEY"}}},
 		{
-			"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"2h"},"groups":["g*"],"groupPrompts":{"g":"p"},"examples":2.0,"botName":null}`,
+			"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"30m"},"groups":["g*"],"groupPrompts":{"g":"p"},"examples":2.0,"botName":null}`,
 			triageOf,
 			triage.Settings{
-				Model: "a/b", Quiet: triage.QuietGroups{Messages: 3, Per: 2 * time.Hour}, Groups: []string{"g*"}, GroupPrompts: map[string]string{"g": "p"},
+				Model: "a/b", Quiet: triage.QuietGroups{Messages: 3, Per: 30 * time.Minute}, Groups: []string{"g*"}, GroupPrompts: map[string]string{"g": "p"},
 				Threshold: 5, Examples: 2, Recall: 10, MaxTokens: 10, Timeout: 5 * time.Second, LogDecisions: true,
 			},
 		},
@@ -272,7 +272,6 @@ func TestGoodValues(t *testing.T) {
 		{"knowhub everywhere, but off", "HINT_KNOWHUB", `{"listen":"0.0.0.0:8000"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Enabled }, false},
 		{"token of the pages", "HINT_HTTP_TOKEN", "t", func(c *Config) any { return c.HTTP.Token }, "t"},
 		{"empty is not set", "HINT_TIMEOUT_MS", "", timeout, 3 * time.Second},
-		{"white space is not set", "HINT_AGENTS", "  ", agents, []string{"*"}},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -283,10 +282,33 @@ func TestGoodValues(t *testing.T) {
 	}
 }
 
+func TestATildeIsTheHomeDirectory(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir(filepath.Join(home, "intents"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "plugin.json5"), []byte(`{agents: "ops", natsConf: "~/nats.conf"}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "nats.conf"), nil, 0o600))
+	c, _, err := load(t, map[string]string{"HINT_CONFIG": "~/plugin.json5", "HINT_DATA_DIR": "~/state", "HINT_INTENTS_DIR": "~/intents"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"ops"}, c.Policy.Agents)
+	require.Equal(t, []string{
+		filepath.Join(home, "plugin.json5"), filepath.Join(home, "nats.conf"), filepath.Join(home, "state"),
+		filepath.Join(home, "intents"), filepath.Join(home, "state", "sessions"),
+	}, []string{c.File, c.Bus.Conf, c.DataDir, c.IntentsDir, c.Store.SessionsDir})
+	_, _, err = load(t, map[string]string{"HINT_INTENTS_DIR": "~/none"})
+	require.ErrorContains(t, err, "~/none")
+}
+
 func TestBadValues(t *testing.T) {
 	file := write(t, "file", "x")
 	long := strings.Repeat("x", 300)
 	for _, tc := range []struct{ row, name, value, want string }{
+		{"only white space", "HINT_AGENTS", "  ", "must not be blank"},
+		{"only white space for a file", "HINT_CONFIG", "   ", "must not be blank"},
+		{"only white space for a directory", "HINT_DATA_DIR", " ", "must not be blank"},
+		{"only white space in a file", "HINT_CONFIG", write(t, "blank", `{"agents": " "}`), "must not be blank"},
+		{"quiet longer than history is kept", "HINT_TRIAGE", `{"quiet": {"messages": 1, "per": "61m"}}`, "at most an hour"},
 		{"scheme", "HINT_NATS_URL", "http://h:4222", "nats://"},
 		{"no host", "HINT_NATS_URL", "nats://", "with a host"},
 		{"no server", "HINT_NATS_URL", ",", "no address given"},

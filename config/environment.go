@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,7 +17,8 @@ import (
 const envPrefix = "HINT"
 
 // readEnvironment returns the values that are set, by variable, without white
-// space around them; an empty value counts as not set.
+// space around them; an empty value counts as not set, and one of only white space,
+// which is wrong, is kept as it is.
 //
 // envconfig reads a struct that is made from the list of settings. The values
 // stay text: envconfig stops at the first one that it cannot convert, and knows
@@ -35,8 +37,8 @@ func readEnvironment(objects []part.Object) (map[string]string, error) {
 	}
 	values := make(map[string]string)
 	for i, field := range fields {
-		if text := strings.TrimSpace(read.Elem().Field(i).String()); text != "" {
-			values[envPrefix+"_"+field.Name] = text
+		if text := read.Elem().Field(i).String(); text != "" {
+			values[envPrefix+"_"+field.Name] = cmp.Or(strings.TrimSpace(text), text)
 		}
 	}
 	return values, nil

@@ -201,7 +201,10 @@ func (k kind) text(value any) (string, error) {
 	case nil:
 		return "", nil
 	case string:
-		return strings.TrimSpace(value), nil
+		if text := strings.TrimSpace(value); text != "" || value == "" {
+			return text, nil
+		}
+		return "", errBlank
 	case float64:
 		if k == kindNumber || k == kindDuration && value == 0 {
 			return formatNumber(value), nil

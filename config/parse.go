@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -318,7 +319,24 @@ func mainKey(text string) (string, error) {
 	return strings.ToLower(text), nil
 }
 
+// home returns the path with a leading ~/ replaced by the home directory.
+func home(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "~/")
+	if !ok {
+		return path, nil
+	}
+	dir, err := os.UserHomeDir()
+	if err != nil {
+		return "", errors.New("must not begin with ~/, as the home directory is unknown")
+	}
+	return filepath.Join(dir, rest), nil
+}
+
 func directoryName(text string) (string, error) {
+	text, err := home(text)
+	if err != nil {
+		return "", err
+	}
 	info, err := os.Stat(text)
 	switch {
 	case strings.ContainsRune(text, 0):
@@ -332,6 +350,10 @@ func directoryName(text string) (string, error) {
 }
 
 func existingDirectory(text string) (string, error) {
+	text, err := home(text)
+	if err != nil {
+		return "", err
+	}
 	if _, err := os.ReadDir(text); err != nil {
 		return "", errors.New("must be a directory that can be read (" + plainError(err) + ")")
 	}
@@ -342,7 +364,11 @@ func existingDirectory(text string) (string, error) {
 // allowed; check, if not nil, reads it. Errors never contain file content.
 func file(allowed string, check func(path string) error) func(string) (string, error) {
 	return func(text string) (string, error) {
-		err := readable(text)
+		text, err := home(text)
+		if err != nil {
+			return "", err
+		}
+		err = readable(text)
 		if err == nil && check != nil {
 			err = check(text)
 		}

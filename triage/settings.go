@@ -120,7 +120,7 @@ type QuietGroups struct {
 }
 
 var quietGroups = part.Rule[QuietGroups]{
-	Allowed: `{"messages": 0 or more, "per": "1h"}`,
+	Allowed: `{"messages": 0 or more, "per": "1h"} with a time of at most an hour`,
 	Schema: map[string]any{
 		"type": "object", "additionalProperties": false,
 		"properties": map[string]any{"messages": quietMessages.Schema, "per": map[string]any{"type": "string", "pattern": part.DurationPattern}},
@@ -140,7 +140,7 @@ var quietGroups = part.Rule[QuietGroups]{
 			case "per":
 				text, _ := v.(string)
 				d, err := part.ParseDuration(text)
-				q.Per, ok = d, ok && err == nil && d > 0
+				q.Per, ok = d, ok && err == nil && d > 0 && d <= maxQuiet
 			default:
 				ok = false
 			}
@@ -154,6 +154,9 @@ var quietGroups = part.Rule[QuietGroups]{
 		}{q.Messages, q.Per.String()}
 	},
 }
+
+// maxQuiet is how long the messages of a group are remembered (contract §11).
+const maxQuiet = time.Hour
 
 var quietMessages = part.Whole(0, math.MaxInt32)
 
