@@ -30,6 +30,9 @@ type Input struct {
 	// Earlier are the user's last recorded messages before Latest, oldest first,
 	// if Conversation has no user messages. Models do not get them.
 	Earlier []payload.Turn
+	// Said is what the assistant said last before Latest, less cut than the last turn
+	// of Conversation, which it stands for in this process; "" if that is whole.
+	Said string
 	// Latest is the message, already cleaned and cut.
 	Latest string
 	// Now is the current time in the user's zone.
@@ -48,16 +51,22 @@ type measured struct {
 	took   time.Duration
 }
 
-// Before returns the known turns before Latest: Earlier and Conversation. The
-// caller must not modify the result.
+// Before returns the known turns before Latest: Earlier and Conversation, with Said
+// in the place of its last turn. The caller must not modify the result.
 func (in *Input) Before() []payload.Turn {
+	n := len(in.Conversation) - 1
+	said := in.Said != "" && n >= 0 && in.Conversation[n].Role == payload.RoleAssistant
 	switch {
-	case len(in.Earlier) == 0:
+	case len(in.Earlier) == 0 && !said:
 		return in.Conversation
 	case len(in.Conversation) == 0:
 		return in.Earlier
 	}
-	return slices.Concat(in.Earlier, in.Conversation)
+	before := slices.Concat(in.Earlier, in.Conversation)
+	if said {
+		before[len(before)-1].Text = in.Said
+	}
+	return before
 }
 
 // Mode is one of the values of HINT_CLASSIFIER other than auto.

@@ -74,6 +74,20 @@ func History(messages []payload.Message, mode QueryMode, window Window) []payloa
 	}
 }
 
+// Said returns what the assistant said last, cut in the middle to as much as the
+// latest message may have, if a mode sends it and it is the last turn; else "". An
+// offer may stand where the window's cut is (contract §5).
+func Said(messages []payload.Message, mode QueryMode, window Window) string {
+	if mode == ModeMessage || mode == ModeRecent && window.Assistant.Turns == 0 {
+		return ""
+	}
+	turns := last(messages, 1, 1)
+	if n := len(turns) - 1; n >= 0 && turns[n].Role == payload.RoleAssistant {
+		return text.Middle(turns[n].Text, maxLatestChars)
+	}
+	return ""
+}
+
 // Earlier returns a user's message, as returned by [Latest], in the form that
 // it has in a later conversation under [DefaultWindow].
 func Earlier(latest string) string {

@@ -422,3 +422,26 @@ func TestBeside(t *testing.T) {
 		})
 	}
 }
+
+func TestSaid(t *testing.T) {
+	long := strings.Repeat("It rained in Bergen. ", 30) + "Shall I book the hotel? " + strings.Repeat("The sun shone in Oslo. ", 30)
+	window := DefaultWindow()
+	for name, row := range map[string]struct {
+		messages []payload.Message
+		mode     QueryMode
+		window   Window
+		want     string
+	}{
+		"whole, beyond the window": {script("u hello", "a "+long), ModeRecent, window, strings.TrimSpace(long)},
+		"the last one":             {script("u hello", "a hi", "u rain?", "a yes"), ModeRecent, window, "yes"},
+		"the user spoke last":      {script("u hello", "a hi", "u rain?"), ModeRecent, window, ""},
+		"bounded":                  {script("u hello", "a "+strings.Repeat("rain ", 2000)), ModeFull, window, text.Middle(strings.TrimSpace(strings.Repeat("rain ", 2000)), maxLatestChars)},
+		"no history is sent":       {script("u hello", "a hi"), ModeMessage, window, ""},
+		"no turn of the assistant": {script("u hello", "a hi"), ModeRecent, Window{User: window.User}, ""},
+		"nothing":                  {nil, ModeRecent, window, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, row.want, Said(row.messages, row.mode, row.window))
+		})
+	}
+}

@@ -262,6 +262,7 @@ func (t *turn) prepare(first string) {
 	t.in = classify.Input{
 		Catalog:      t.catalog,
 		Conversation: t.set.conversation(t.event.Message(), t.latest, t.event.Messages),
+		Said:         conversation.Said(conversation.Before(t.latest, t.event.Messages), t.set.QueryMode, t.set.Window),
 		Latest:       t.latest,
 		Now:          time.Now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),

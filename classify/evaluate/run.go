@@ -72,7 +72,7 @@ func (r *Run) one(ctx context.Context, line *Line) Outcome {
 		location = time.UTC
 	}
 	in := classify.Input{Catalog: r.Catalog, Latest: conversation.Latest(line.Text), Now: time.Now().In(location)}
-	in.Conversation = r.history(line, in.Latest)
+	in.Conversation, in.Said = r.history(line, in.Latest)
 	in.Earlier = r.earlier(line, in.Conversation)
 	began := time.Now()
 	answer, err := r.Classifier.Classify(ctx, in)
@@ -114,16 +114,18 @@ func (r *Run) misled(o *Outcome, p *local.Prediction, latest string) (example st
 	return "", 0
 }
 
-// history returns what the classifier sees of the line's history (contract §5).
-func (r *Run) history(line *Line, latest string) []payload.Turn {
+// history returns what the classifier sees of the line's history, and what the
+// assistant said last (contract §5).
+func (r *Run) history(line *Line, latest string) (turns []payload.Turn, said string) {
 	if len(line.History) == 0 {
-		return nil
+		return nil, ""
 	}
 	messages := make([]payload.Message, len(line.History))
 	for i, t := range line.History {
 		messages[i] = payload.Message{Role: t.Role, Content: payload.ContentOf(t.Text)}
 	}
-	return conversation.History(conversation.Before(latest, messages), r.QueryMode, r.Window)
+	messages = conversation.Before(latest, messages)
+	return conversation.History(messages, r.QueryMode, r.Window), conversation.Said(messages, r.QueryMode, r.Window)
 }
 
 // earlier returns the recorded messages that the classifier gets if the conversation

@@ -26,8 +26,9 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	sc := m.pool.Get().(*scratch)
 	sc.text.reset(in.Latest)
 	c, asked := cuesOf(&sc.text), asks(in.Conversation)
-	for _, offer := range offersFor(&c, in.Latest, 0, in.Before()) {
-		if offer = textOf(offer); offer != "" && !slices.Contains(texts, offer) {
+	_, offers := offersFor(&c, in.Latest, 0, in.Before())
+	for _, offer := range offers {
+		if offer := textOf(offer.text); offer != "" && !slices.Contains(texts, offer) {
 			texts = append(texts, offer)
 		}
 	}

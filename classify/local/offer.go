@@ -1,8 +1,7 @@
-//nolint:misspell // the words are of many languages
 package local
 
 import (
-	"slices"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -14,48 +13,23 @@ const (
 	// maxAmendment is how much of its own a message may say that confirms an offer and
 	// amends it, in quarters of a word: "yes but at ten, with Ana".
 	maxAmendment = 16
+	// maxRemark is how much a message may say that neither confirms nor refuses, and yet
+	// is likely to be about what was just offered: "three, and ground please".
+	maxRemark = 20
 	// leastOwn is how much a message must say behind its answer to have a subject of its
 	// own, in quarters of a word.
 	leastOwn = 8
 	// maxOffers is how many of the assistant's last sentences may hold the offer: a
 	// longer answer has gone on to something else.
-	maxOffers = 12
+	maxOffers = 24
+	// aboutOffer is the probability that a message which says little, and has no intent
+	// of its own, is about what was just offered. Any value from 0.7 to 0.9 gives
+	// confidence for a hint where the offer is clear.
+	aboutOffer = 0.85
+	// offerInScope is the least probability that some intent fits what an assistant
+	// offers, and that it is not the fallback.
+	offerInScope = 0.95
 )
-
-// offerWords are how an assistant offers to do something, in the languages of
-// [phrases].
-var offerWords = wordingsOf(`
-	shall i, should i, can i, could i, may i, i can, i could, ill, i will, id be happy to, i would be happy to, im happy to, let me know if you want, let me know if youd like,
-	want me to, wants me to, like me to, would you like, do you want, would it help if i, happy to,
-	soll ich, sollen wir, darf ich, kann ich, ich kann, ich konnte, ich wurde, mochtest du, mochten sie, willst du, wollen sie, sag bescheid, gern kann ich, gerne kann ich,
-	puedo, podria, quieres que, quiere que, te gustaria, le gustaria, desea que, quieres, me encargo,
-	je peux, je pourrais, puis je, voulez vous, veux tu, souhaitez vous, souhaites tu, dois je, tu veux que, vous voulez que,
-	要不要, 需要我, 要我, 我可以, 我能, 我来, 我帮你, 我帮您, 可以帮你, 可以帮您, 你想让我, 您想让我, 是否需要, 想不想,
-	ましょうか, ますか, しようか, できます, いたします, てもいい, お手伝い, しておきます,
-	posso, poderia, quer que, voce quer, queres que, gostaria, deseja que,
-	potrei, vuoi che, vuole che, ti va se, desidera che, vuoi,
-	могу, хотите, хочешь, мне, давайте я, давай я, могла бы, мог бы, стоит ли,
-	edeyim mi, yapayim mi, ister misin, ister misiniz, istersen, isterseniz, edebilirim, yapabilirim, ekleyeyim mi, gondereyim mi,
-	هل تريد, هل تود, هل ترغب, يمكنني, استطيع ان, أستطيع أن, تبغاني, تحب ان, تحب أن, هل اقوم, هل أقوم,
-	क्या मैं, मैं कर सकता, मैं कर सकती, सकता हूँ, सकती हूँ, चाहेंगे, चाहते हैं, क्या आप चाहते, kya main,
-	할까요, 드릴까요, 해드릴까요, 원하시나요, 원하세요, 수 있어요, 수 있습니다, 줄까요, 줄까`)
-
-// Whole messages, in the languages of [phrases] and a few more, that answer an offer
-// although their words mean other things, too, or are not among the phrases.
-var answersWhole = wordingsOf(`
-	not now, not yet, maybe later, later, perhaps later, dont, dont do that, dont do it, leave it, no leave it, stop, rather not, id rather not, forget it, never mind, no need, sure thing, sure thing thanks, yes thanks, no thank you, why not, by all means, please,
-	nicht jetzt, spater, spater vielleicht, lieber nicht, lass es, nein lass es, lass mal, nein lass mal, nee danke, nein danke, lass gut sein, warum nicht, klar doch,
-	ahora no, mejor no, luego, mas tarde, dejalo, no gracias, pas maintenant, plus tard, laisse, non merci, laisse tomber, non ora, dopo, meglio di no, lascia stare, no grazie, agora nao, depois, melhor nao, deixa, nao obrigado, nao obrigada,
-	не сейчас, потом, позже, не надо, лучше не надо, нет спасибо, simdi degil, sonra, gerek yok, hayir tesekkurler, hayır teşekkürler,
-	不用了, 算了, 先不要, 先不用, 以后再说, 晚点再说, 今はいい, あとで, 後で, やめておく, 結構です, いいえ結構です, 나중에, 지금은 아니야, 아니 괜찮아, ليس الان, ليس الآن, لاحقا, अभी नहीं, बाद में, रहने दो,
-	ja graag, graag, doe maar, ja doe maar, nee, nee dank je, nee bedankt, liever niet, niet nu, prima, is goed, oke, ok doe maar,
-	tak, tak prosze, tak proszę, jasne, prosze, proszę, nie, nie dziekuje, nie dziękuję, dobrze, zrob to, zrób to, moze pozniej, może później,
-	haan, haan ji, ji haan, haan kar do, kar do, nahi, nahi chahiye, हाँ, जी हाँ, हाँ करो, कर दो, नहीं, नहीं चाहिए,
-	ja tack, ja gor det, ja gör det, nej, nej tack, garna, gärna, ja tak, nej tak, ja takk, nei, nei takk, kylla, kyllä, joo, ei, ei kiitos, ano, prosim, ne dekuji, ne děkuji, da, da te rog, nu, nu multumesc, ya, iya, tidak, tolong lakukan, boleh, vang, vâng, co, có, khong, không`)
-
-// reactions are whole messages that react to what was said, and answer nothing.
-var reactions = wordingsOf(`
-	lol, lmao, rofl, haha, hahaha, hahahaha, omg, wow, jaja, jajaja, jajaj, mdr, ptdr, ahah, ahaha, kkk, ахах, ахаха, хаха, ого, 哈哈, 哈哈哈, 哈哈哈哈, うける, ウケる, ㅋㅋ, ㅋㅋㅋ, ㅎㅎ, ههه, هههه, वाह`)
 
 // maxChoice is the greatest number that chooses from what was offered: nobody offers
 // more.
@@ -66,31 +40,76 @@ type reply uint8
 
 const (
 	replyNone   reply = iota
+	replyRemark       // says little, and is no question
 	replyAmends       // confirms or refuses an offer, and changes it
-	replyWhole        // is one of answersWhole: to a question it may mean something else
 	replyAnswer       // says nothing but yes or no, or which one
 )
 
 // replyOf returns how a message may relate to what the assistant offered.
 func replyOf(c *cues, message string) reply {
 	said := spaced(message)
+	rest, answers := withoutAnswer(said)
+	content := contentOf(rest)
 	switch {
-	case answersWhole.whole(said):
-		if c.content == 0 && c.has(roleAnswer) && !c.has(roleThanks) {
-			return replyAnswer
-		}
-		return replyWhole
-	case !c.has(roleAnswer | roleAssent), c.has(roleAside | roleBye), c.length > maxFollowUp, reactions.whole(said):
+	case said == "", c.length > maxFollowUp, reactions.whole(said), c.has(roleAside):
 		return replyNone
-	case c.content == 0:
+	case answers && rest == "" && !onlyThanks(said):
+		return replyAnswer
+	case c.has(roleBye):
+		return replyNone
+	case c.content == 0 && c.has(roleAnswer|roleAssent) && !c.has(roleGreet|roleThanks):
 		if n, err := strconv.Atoi(strings.TrimSpace(said)); err == nil && (n < 1 || n > maxChoice) {
 			return replyNone
 		}
 		return replyAnswer
-	case c.content <= maxAmendment && c.answersFirst && !c.has(roleThanks) && (c.has(roleGoesOn) || strings.ContainsAny(message, ",，、")):
+	case asksIn(message) || questionWords.begins(said):
+		return replyNone
+	case (answers || c.answersFirst && (c.has(roleGoesOn) || strings.ContainsAny(message, ",，、"))) && content <= maxAmendment && !c.has(roleThanks|roleGreet):
 		return replyAmends
+	case c.length <= maxRemark && c.content < c.length && !c.has(roleThanks|roleGreet|roleRefers|roleGoesOn):
+		return replyRemark
 	}
 	return replyNone
+}
+
+// withoutAnswer returns what a spaced text says behind the yes or no that it begins
+// with, and whether it begins with one; "" if it says no more.
+func withoutAnswer(said string) (rest string, answers bool) {
+	return without(said, answerWords, answerWordsOfMore)
+}
+
+// without returns what a spaced text says behind the words of the lists that it begins
+// with, and whether it begins with any.
+func without(said string, lists ...wordings) (rest string, found bool) {
+	for rest = said; strings.TrimSpace(rest) != ""; found = true {
+		n := 0
+		for _, list := range lists {
+			n = max(n, list.prefix(rest))
+		}
+		if n == 0 || n > len(rest) {
+			return rest, found
+		}
+		rest = " " + strings.TrimPrefix(rest[n:], " ")
+	}
+	return "", found
+}
+
+// onlyThanks reports whether a spaced text thanks, and answers nothing.
+func onlyThanks(said string) bool {
+	rest, thanks := without(said, thanksOnly)
+	return thanks && rest == ""
+}
+
+// contentOf returns how much a spaced text says of a subject, in quarters of a word.
+func contentOf(said string) int {
+	c := cuesOfText(said)
+	return c.content
+}
+
+func cuesOfText(said string) cues {
+	var t reading
+	t.reset(said)
+	return cuesOf(&t)
 }
 
 // whole reports whether a spaced text is one of the wordings.
@@ -101,51 +120,148 @@ func (w wordings) whole(spaced string) bool {
 
 // offered is the verdict on what the assistant offered in its last text, to which a
 // message with the given cues replies, and the text of the offer; ok is false if
-// the message is no reply, or if there is no offer of a known intent. sc holds the
-// words of the offer then, and those of the message otherwise.
+// the message is no reply, or if there is no offer of a known intent. own is the
+// probability of the message's own intent. sc holds the words of the offer then, and
+// those of the message otherwise.
 func (m *Model) offered(sc *scratch, c *cues, message string, own float64, conversation []payload.Turn, allowed []bool, by *embedding) (v verdict, offer string, ok bool) {
-	offers := offersFor(c, message, own, conversation)
+	r, offers := offersFor(c, message, own, conversation)
 	if len(offers) == 0 {
 		return v, "", false
 	}
-	if after := amendment(message); after != "" && replyOf(c, message) == replyAmends {
+	if after := amendment(message); after != "" && r == replyAmends {
 		v = m.request(sc, after, allowed, by)
 		if own := cuesOf(&sc.text); own.content >= leastOwn && !v.other() && v.pFirst >= likely {
 			offers = nil // a subject of its own
 		}
 	}
+	best := ""
 	for _, offer := range offers {
-		if v = m.request(sc, offer, allowed, by); !v.other() && v.pFirst >= likely {
-			v.earlier = offer
-			return v, offer, true
+		next := m.request(sc, offer.text, allowed, by)
+		if next.first < 0 || next.pFirst < offer.least {
+			continue
+		}
+		if next.offers(); best == "" || next.pFirst > v.pFirst {
+			v, best = next, offer.text
+		}
+		if v.pFirst >= sureSentence {
+			break
 		}
 	}
-	return m.request(sc, message, allowed, by), "", false
+	if best == "" {
+		return m.request(sc, message, allowed, by), "", false
+	}
+	v.earlier = best
+	if r == replyRemark {
+		v.pFirst, v.pIn = aboutOffer*v.pFirst, 1-aboutOffer*(1-v.pIn)
+	}
+	m.heedAsked(sc, &v, best, conversation, allowed, by)
+	return v, best, true
 }
 
-// offersFor returns the texts of what the assistant may have offered in its last text,
-// the likeliest first, if a message with the given cues may reply to it. A message that
+// heedAsked takes what the user asked before an offer for evidence on the offer's
+// intent, as of a text on the same subject. sc holds the words of the offer then.
+func (m *Model) heedAsked(sc *scratch, v *verdict, offer string, conversation []payload.Turn, allowed []bool, by *embedding) {
+	said := askedBefore(conversation)
+	if said == "" || strings.HasPrefix(offer, said) {
+		m.request(sc, offer, allowed, by)
+		return
+	}
+	asked := m.request(sc, said, allowed, by)
+	before := divide(nil, &asked, sc.scores, allowed)
+	m.request(sc, offer, allowed, by) // others may have been read after it
+	if c := cuesOfText(said); asked.other() || asked.pFirst < likely || c.content == 0 {
+		return
+	}
+	offered := divide(nil, v, sc.scores, allowed)
+	offered.heed(before)
+	v.first = offered.likeliest()
+	v.pFirst = v.pIn * offered[v.first]
+}
+
+// offers raises the probabilities of an offer: whoever makes one can do it, so some
+// intent fits.
+func (v *verdict) offers() {
+	if v.pIn > 0 && v.pIn < offerInScope {
+		v.pFirst, v.pIn = v.pFirst*offerInScope/v.pIn, offerInScope
+	}
+	v.odds = math.Inf(1)
+}
+
+// candidateOffer is what may have been offered, and the probability from which its intent is believed.
+type candidateOffer struct {
+	text  string
+	least float64
+}
+
+// offersFor returns how a message with the given cues may reply to the assistant's last
+// text, and the texts of what that may have offered; none if it cannot. A message that
 // says more than yes or no replies to an offer only, and only if its own intent, whose
-// probability is own, is unsure.
-func offersFor(c *cues, message string, own float64, conversation []payload.Turn) []string {
-	n, r := len(conversation)-1, replyOf(c, message)
-	if r == replyNone || n < 0 || conversation[n].Role != payload.RoleAssistant {
-		return nil
+// probability is own, is unsure: what answers any other question leans on the messages
+// before.
+func offersFor(c *cues, message string, own float64, conversation []payload.Turn) (reply, []candidateOffer) {
+	n := len(conversation) - 1
+	if n < 0 || conversation[n].Role != payload.RoleAssistant {
+		return replyNone, nil
+	}
+	r := replyOf(c, message)
+	if r == replyNone && !choosesByName(c, message) {
+		return r, nil
 	}
 	list := sentencesOf(conversation[n].Text)
+	if chosen := chosenFrom(alternatives(list), c, message); len(chosen) > 0 {
+		return replyAnswer, candidatesOf(chosen, possible)
+	}
 	offer, question := -1, -1
 	for i, s := range list {
-		if offerWords.in(spaced(s)) {
+		if f := spaced(s); offerWords.in(f) && !offersNothing.in(f) {
 			offer = i
 		}
 	}
-	if last := len(list) - 1; last >= 0 && r == replyAnswer && asksIn(list[last]) {
+	last := len(list) - 1
+	if r == replyAnswer && last >= 0 && last != offer && asksIn(list[last]) {
 		question = last
 	}
-	if r == replyAmends && own >= likely {
-		return nil
+	switch {
+	case r == replyNone, r <= replyAmends && own >= likely:
+		return r, nil
+	case r == replyRemark && (offer < last-1 || newWords(message, conversation) > 1):
+		return r, nil // it may be about anything
 	}
-	return slices.Concat(withSubject(list, offer), withSubject(list, question))
+	// A plain yes to an offer can mean nothing else.
+	least := map[reply]float64{replyAnswer: negligible, replyAmends: possible, replyRemark: likely}[r]
+	if r == replyAmends && c.has(roleRefers) {
+		least = sureSentence // what "it" is may be the subject of before
+	}
+	offers := candidatesOf(withSubject(list, offer), least)
+	if asked := askedBefore(conversation); offer >= 0 && asked != "" {
+		offers = append(offers, candidateOffer{asked + " " + list[offer], least})
+	}
+	least = likely
+	if !c.has(roleThanks) {
+		least = possible
+	}
+	return r, append(offers, candidatesOf(withSubject(list, question), least)...)
+}
+
+func candidatesOf(texts []string, least float64) []candidateOffer {
+	out := make([]candidateOffer, 0, len(texts))
+	for _, text := range texts {
+		out = append(out, candidateOffer{text, least})
+	}
+	return out
+}
+
+// askedBefore returns the user's message before the last turn, "" if none is there.
+func askedBefore(conversation []payload.Turn) string {
+	if len(conversation) < 2 || conversation[len(conversation)-2].Role != payload.RoleUser {
+		return ""
+	}
+	return conversation[len(conversation)-2].Text
+}
+
+// choosesByName reports whether a message may name one of several things.
+func choosesByName(c *cues, message string) bool {
+	return c.length > 0 && c.length <= maxRemark && !c.has(roleAside|roleBye|roleGreet) && !asksIn(message)
 }
 
 // amendment returns what follows the answer at the beginning of a message, "" if that
@@ -160,7 +276,8 @@ func amendment(message string) string {
 }
 
 // withSubject returns the sentence at i with as many before it as it takes to name a
-// subject ("I can book a taxi. Shall I?"), and the same with one more; none for -1.
+// subject ("I can book a taxi. Shall I?"), and the same with one more; none for -1, or
+// if none of them names one.
 func withSubject(list []string, i int) []string {
 	if i < 0 {
 		return nil
@@ -170,6 +287,9 @@ func withSubject(list []string, i int) []string {
 		from--
 	}
 	out := []string{strings.Join(list[from:i+1], " ")}
+	if from == 0 && !namesSubject(out[0]) {
+		return nil
+	}
 	if from > 0 {
 		out = append(out, strings.Join(list[from-1:i+1], " "))
 	}
@@ -182,7 +302,7 @@ func sentencesOf(text string) []string {
 	from := 0
 	for i, r := range text {
 		end := i + utf8.RuneLen(r)
-		if !strings.ContainsRune(sentenceMarks, r) || r == '.' && end < len(text) && text[end] != ' ' && text[end] != '\n' {
+		if !strings.ContainsRune(sentenceMarks+";；", r) || r == '.' && end < len(text) && text[end] != ' ' && text[end] != '\n' {
 			continue
 		}
 		if s := strings.TrimSpace(text[from:end]); len(s) > utf8.RuneLen(r) {
@@ -203,4 +323,14 @@ func namesSubject(text string) bool {
 	found := false
 	t.subjects(func(uint64) bool { found = true; return false })
 	return found
+}
+
+// newWords returns how many subject words a message has that no turn of the
+// conversation has.
+func newWords(message string, conversation []payload.Turn) int {
+	sc := new(scratch)
+	sc.text.reset(message)
+	var room [maxFollowUp]uint64
+	own := sc.subjects(room[:0])
+	return len(own) - shared(sc, own, conversation)
 }

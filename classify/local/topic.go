@@ -322,6 +322,11 @@ func shared(sc *scratch, words []uint64, turns []payload.Turn) int {
 	return len(words) - len(left)
 }
 
+// sharedText is [shared] for one text.
+func sharedText(sc *scratch, words []uint64, text string) int {
+	return shared(sc, words, []payload.Turn{{Text: text}})
+}
+
 // subjects calls yield with a hash of the beginning of each word, or of each
 // pair of characters of a script without spaces, that has no role in a
 // conversation. It stops when yield returns false.
