@@ -27,6 +27,10 @@ type Line struct {
 	// Earlier holds the user's last recorded messages, oldest first. It is used only if
 	// History has no message of the user, as in a running system (contract §5).
 	Earlier []payload.Turn `json:"earlier,omitempty"`
+	// Lang, Kind and Src put the line into groups, see [Groups].
+	Lang Label `json:"lang,omitempty"`
+	Kind Label `json:"kind,omitempty"`
+	Src  Label `json:"src,omitempty"`
 	// Number counts the lines of the file, from 1.
 	Number int `json:"-"`
 }
@@ -52,8 +56,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // Parse reads JSON lines, {"text", "intent"} with optional "intents", "history" and
 // "earlier" (contract §10). Items of the latter two are {"role", "text"}, or messages as a
-// gateway sends them, {"role", "content"} (contract §5). Parse skips blank lines and
-// other fields. Its error is [ErrNoLines], with the file's name, or joins a [LineError]
+// gateway sends them, {"role", "content"} (contract §5). "lang",
+// "kind" and "src" are the labels of [Groups]. Parse skips blank lines and other fields. Its error is [ErrNoLines], with the file's name, or joins a [LineError]
 // for each bad line: if there are many, only the first ones and the number of the
 // others.
 func Parse(name string, data []byte) ([]Line, error) {

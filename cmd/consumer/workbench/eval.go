@@ -32,11 +32,11 @@ type Eval struct {
 
 // Help is the longer text of `consumer eval --help`.
 func (Eval) Help() string {
-	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Optional fields are "intents", a list of all right ids, and "history", the conversation before the message: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first; messages with "content", as a gateway sends them, do as well. The classifier sees the part of it that HINT_QUERY_MODE and HINT_CONTEXT_WINDOW allow. Lines from consumer sessions turns may also have "earlier", in the same form: the user's last recorded messages. Only the local classifier uses them, and only if the history has no message of the user.
+	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Optional fields are "intents", a list of all right ids, and "history", the conversation before the message: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first; messages with "content", as a gateway sends them, do as well. The classifier sees the part of it that HINT_QUERY_MODE and HINT_CONTEXT_WINDOW allow. Lines from consumer sessions turns may also have "earlier", in the same form: the user's last recorded messages. Only the local classifier uses them, and only if the history has no message of the user. Lines that have "lang", "kind" or "src" are also counted by these (the array "groups" with --json).
 
 "accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0. These figures do not apply HINT_MIN_CONFIDENCE; "hinted" (the share of messages that get a hint), "hintPrecision" (of these, the share that is right) and "oosHinted" (the share of OTHER lines that get a hint) do. As in the running system, an OTHER with enough confidence is a hint too; --thresholds also shows the share of OTHER lines whose hint names an intent.
 
-With --json, --confusion, --wrong, --thresholds and --against add the fields "confusion", "wrong", "thresholds" and "against" (the metrics of the other directory, and the lists "better", "worse" and "changed"); as text they are further tables, with the lists of --against cut to 20 lines each. The output of --predictions can be used as --data: "text", "intent", "intents", "history" and "earlier" are copied from the line; "predicted", "confidence", "source", "runnerUp", "correct", "hinted" and, after a failure, "error" are added. The file is written as the run proceeds, and holds the answers under --intents, not those under --against. With --predictions - the report goes to standard error, and --json is not possible.
+With --json, --confusion, --wrong, --thresholds and --against add the fields "confusion", "wrong", "thresholds" and "against" (the metrics of the other directory, and the lists "better", "worse" and "changed"); as text they are further tables, with the lists of --against cut to 20 lines each. The output of --predictions can be used as --data: "text", "intent", "intents", "history", "earlier", "lang", "kind" and "src" are copied from the line; "predicted", "confidence", "source", "runnerUp", "correct", "hinted" and, after a failure, "error" are added. The file is written as the run proceeds, and holds the answers under --intents, not those under --against. With --predictions - the report goes to standard error, and --json is not possible.
 
 Exit code 1: the data or the intents could not be read (file:line: message for each bad line), or the predictions could not be written. Wrong answers do not change it.`
 }
@@ -71,6 +71,8 @@ type Evaluation struct {
 	// train on those, 0 without an embedding model. In milliseconds.
 	LoadMs  float64 `json:"loadMs"`
 	EmbedMs float64 `json:"embedMs"`
+	// Groups are those of the fields lang, kind and src.
+	Groups []evaluate.Group `json:"groups,omitzero"`
 	// The other fields are set by the flags of their names.
 	Confusion  []evaluate.Confusion `json:"confusion,omitzero"`
 	Thresholds []evaluate.Threshold `json:"thresholds,omitzero"`
@@ -86,6 +88,9 @@ type Prediction struct {
 	Intents []string       `json:"intents,omitempty"`
 	History []payload.Turn `json:"history,omitempty"`
 	Earlier []payload.Turn `json:"earlier,omitempty"`
+	Lang    evaluate.Label `json:"lang,omitempty"`
+	Kind    evaluate.Label `json:"kind,omitempty"`
+	Src     evaluate.Label `json:"src,omitempty"`
 	answer
 	// MisledBy is the nearest example of a wrong answer, with --wrong.
 	MisledBy   string  `json:"misledBy,omitempty"`
@@ -178,6 +183,7 @@ func (c *Eval) Run(inv *cli.Invocation) error {
 	minConfidence := inv.Config.Classifier.MinConfidence
 	out := Evaluation{
 		Metrics: evaluate.Measure(outcomes), Hints: evaluate.HintsAt(outcomes, minConfidence).Hints, LoadMs: subject.loadMs, EmbedMs: subject.classifier.embedMs,
+		Groups: evaluate.Groups(subject.lines, outcomes, minConfidence),
 	}
 	if c.Confusion {
 		pairs := evaluate.Confusions(outcomes)
@@ -339,7 +345,7 @@ func answerOf(o *evaluate.Outcome, minConfidence float64) answer {
 
 func predictionOf(line *evaluate.Line, o *evaluate.Outcome, minConfidence float64) Prediction {
 	return Prediction{
-		Line: line.Number, Text: line.Text, Intent: line.Intent, Intents: line.Intents, History: line.History, Earlier: line.Earlier,
+		Line: line.Number, Text: line.Text, Intent: line.Intent, Intents: line.Intents, History: line.History, Earlier: line.Earlier, Lang: line.Lang, Kind: line.Kind, Src: line.Src,
 		answer: answerOf(o, minConfidence),
 	}
 }

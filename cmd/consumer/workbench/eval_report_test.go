@@ -49,6 +49,8 @@ func TestEvalReport(t *testing.T) {
 		Confusion: evaluate.Confusions(before), Wrong: misses(lines, before, minConfidence),
 		Against: compared(lines, before, after, minConfidence),
 	}
+	lines[0].Lang, lines[1].Lang, lines[2].Lang, lines[1].Src = "en", "de", "en", "arena"
+	e.Groups = evaluate.Groups(lines, before, minConfidence)
 	e.Against.Intents, e.Against.LoadMs = "new", 15
 	text := evalText{Evaluation: e, data: "data.jsonl", dir: "old", minConfidence: minConfidence}
 	var out strings.Builder
