@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ type turnQuery struct {
 	Below string
 	// Since is a key of periods, "" for any time.
 	Since string
+	// Sample is set for the random sample of the turns that the rest selects.
+	Sample string
 	// Before and Changed identify the next page: the beginning of the last turn,
 	// and the last change of the session to continue with; "" on the first page.
 	Before, Changed string
@@ -94,6 +97,9 @@ func turnQueryOf(v url.Values) turnQuery {
 	if below, err := strconv.ParseFloat(v.Get("below"), 64); err == nil && below >= 0 && below <= 1 {
 		q.Below = strconv.FormatFloat(below, 'f', -1, 64)
 	}
+	if v.Get("sample") != "" {
+		q.Sample = "1"
+	}
 	if _, ok := keyOf(v.Get("before")); ok {
 		q.Before = v.Get("before")
 	}
@@ -118,7 +124,7 @@ func (q turnQuery) Values() string {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"intent": q.Intent, "source": q.Source, "session": q.Session, "feedback": q.Feedback,
-		"below": q.Below, "since": q.Since, "before": q.Before, "changed": q.Changed,
+		"below": q.Below, "since": q.Since, "sample": q.Sample, "before": q.Before, "changed": q.Changed,
 	} {
 		if value != "" {
 			v.Set(name, value)
@@ -150,6 +156,9 @@ func (q turnQuery) record(now time.Time) record.Query {
 	}
 	if below, err := strconv.ParseFloat(q.Below, 64); err == nil {
 		out.Filter.Below = &below
+	}
+	if q.Sample != "" {
+		out.Limit = record.MaxTurns
 	}
 	if length := periodOf(q.Since).Length; length > 0 {
 		out.Filter.Since = now.Add(-length)
@@ -200,6 +209,11 @@ func (c *Console) listTurns(w http.ResponseWriter, r *http.Request) {
 	view := turnsView{
 		Query: q, Sources: sources, Feedbacks: feedbacks, Periods: periods, Choices: choicesOf(source.Catalog()),
 		Sessions: found.Sessions, Turns: found.Turns, At: r.URL.Query().Get("at"),
+	}
+	if q.Sample != "" {
+		found.Entries = record.Draw(found.Entries, record.SampleSize)
+		slices.Reverse(found.Entries) // newest first
+		found.More, found.Rest = false, time.Time{}
 	}
 	for _, e := range found.Entries {
 		view.Cards = append(view.Cards, turnCard{row: rowOf(e, source.MinConfidence()), Choices: view.Choices, Back: q.URL()})

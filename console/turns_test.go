@@ -301,3 +301,19 @@ func TestPagesOfASystemThatStarts(t *testing.T) {
 		require.Contains(t, body(t, r), "starting", path)
 	}
 }
+
+func TestARandomSampleIsForMarking(t *testing.T) {
+	s := emptySite(t)
+	began := time.Now().Add(-time.Hour)
+	for i := range 40 {
+		session := fmt.Sprint("s", i%7)
+		s.System.Keep(consoletest.Begin(session, fmt.Sprint("r", i), fmt.Sprint("message ", i), began.Add(time.Duration(i)*time.Second), &payload.Classification{
+			Intent: "MAIL", Name: "Mail", Confidence: 0.9, Source: payload.SourceLocal,
+		}))
+	}
+	require.Contains(t, body(t, s.get("/turns")), `href="/turns?since=24h&amp;sample=1"`)
+	page := body(t, s.get("/turns?since=24h&sample=1"))
+	require.Equal(t, 10, strings.Count(page, `<li class="card turn"`))
+	require.Contains(t, page, "Mark all of them")
+	require.Equal(t, page, body(t, s.get("/turns?since=24h&sample=1")), "the same ones again")
+}

@@ -20,6 +20,7 @@ type Stats struct {
 	// by name
 	intents, sources, agents, days map[string]*tally
 	skills                         map[string]*SkillCount
+	sample                         dailySample
 }
 
 // StatsOptions configure [Stats].
@@ -39,7 +40,7 @@ func NewStats(o StatsOptions) *Stats {
 	return &Stats{
 		options: o, total: newTally(),
 		intents: map[string]*tally{}, sources: map[string]*tally{}, agents: map[string]*tally{}, days: map[string]*tally{},
-		skills: map[string]*SkillCount{},
+		skills: map[string]*SkillCount{}, sample: dailySample{map[string][]sampled{}},
 	}
 }
 
@@ -49,13 +50,12 @@ func (s *Stats) Add(session store.Summary, turn *store.Turn) {
 	if r := turn.Intent.Result; r != nil {
 		intent, source = r.Intent, r.Source
 	}
-	for _, t := range []*tally{
-		s.total, of(s.intents, intent), of(s.sources, source), of(s.agents, session.AgentID),
-		of(s.days, time.UnixMilli(turn.Begin.TS).In(s.options.Location).Format(time.DateOnly)),
-	} {
+	day := dayOf(turn.Begin.TS, s.options.Location)
+	for _, t := range []*tally{s.total, of(s.intents, intent), of(s.sources, source), of(s.agents, session.AgentID), of(s.days, day)} {
 		t.add(session.Token, turn, s.options.MinConfidence)
 	}
 	s.addSkills(turn)
+	s.sample.add(day, session, turn)
 }
 
 // addSkills counts the skills of a turn, each once.
@@ -105,6 +105,8 @@ type StatsReport struct {
 	Days []Tally `json:"days"`
 	// Skills are grouped by name, the one with the most reads first.
 	Skills []SkillCount `json:"skills"`
+	// Sample is of the random turns that consumer sample draws.
+	Sample SampleReport `json:"sample"`
 }
 
 // Tally counts the turns of a name.
@@ -184,6 +186,7 @@ func (s *Stats) Report() StatsReport {
 		Agents:        s.list(s.agents, byTurns),
 		Days:          s.list(s.days, func(a, b Tally) int { return strings.Compare(a.Name, b.Name) }),
 		Skills:        []SkillCount{},
+		Sample:        s.sample.report(),
 	}
 	for _, count := range s.skills {
 		out.Skills = append(out.Skills, *count)

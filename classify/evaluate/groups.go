@@ -48,7 +48,7 @@ func Groups(lines []Line, outcomes []Outcome, minConfidence float64) []Group {
 		members := map[Label][]Outcome{}
 		for i, l := range lines {
 			if name := field.of(l); name != "" {
-				members[name] = append(members[name], outcomes[i])
+				members[name] = append(members[name], outcomes[i]) //nolint:gosec // as many as lines
 			}
 		}
 		start := len(groups)

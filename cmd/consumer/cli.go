@@ -55,6 +55,7 @@ type commandLine struct {
 		Rm      sessionsRmCmd           `cmd:"" help:"Forget sessions for good, with their events in the stream."`
 	} `cmd:"" help:"Inspect, rebuild and forget sessions."`
 	Feedback feedbackCmd       `cmd:"" help:"Mark the hint of a turn as right or wrong."`
+	Sample   workbench.Sample  `cmd:"" help:"Draw random turns for marking."`
 	Stats    workbench.Stats   `cmd:"" help:"Count recorded turns, and show whether hints help."`
 	Improve  workbench.Improve `cmd:"" help:"Show where edits of the intents may improve hints, from the recorded turns."`
 	DLQ      struct {

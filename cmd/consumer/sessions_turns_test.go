@@ -144,6 +144,44 @@ func jsonOf(t *testing.T, v any) string {
 	return string(data)
 }
 
+func TestSample(t *testing.T) {
+	t.Parallel()
+	env := settle(t, nil)
+	sessions, closeStore := storeOf(t, &cli.Invocation{Ctx: t.Context(), Config: env.config(t), Stdout: os.Stdout, Stderr: os.Stderr})
+	for i := range 30 {
+		run := "r" + strconv.Itoa(i)
+		result := resultOf("WEATHER", float64(i)/30)
+		if i == 7 {
+			result = nil
+		}
+		require.NoError(t, sessions.Apply(t.Context(), one(turnAt("s", run, "will it rain "+run, time.Now().Add(-time.Duration(i)*time.Hour), result))))
+	}
+	closeStore()
+	sample := func(args ...string) (runs []string) {
+		var stdout, stderr bytes.Buffer
+		require.Zero(t, env.run(t.Context(), append([]string{"sample", "--jsonl"}, args...), &stdout, &stderr), stderr.String())
+		for raw := range strings.Lines(stdout.String()) {
+			var line record.Turn
+			require.NoError(t, json.Unmarshal([]byte(raw), &line))
+			runs = append(runs, line.RunID)
+		}
+		return runs
+	}
+	require.Len(t, sample(), 10)
+	five := sample("--n", "5")
+	require.Len(t, five, 5)
+	require.Equal(t, five, sample("--n", "5"), "the same ones again")
+	require.Subset(t, sample("--n", "12"), five)
+	require.NotContains(t, sample("--n", "100"), "r7", "it was not classified")
+	require.ElementsMatch(t, []string{"r0", "r1", "r2"}, sample("--n", "100", "--since", "150m"))
+
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, env.run(t.Context(), []string{"sample", "--n", "3"}, &stdout, &stderr))
+	require.Equal(t, 4, strings.Count(stdout.String(), "\n"), stdout.String())
+	require.Contains(t, stderr.String(), "consumer feedback RUN right")
+	require.NotZero(t, env.run(t.Context(), []string{"sample", "--n", "0"}, &stdout, &stderr))
+}
+
 func TestSessionsTurnsRefuses(t *testing.T) {
 	t.Parallel()
 	env := settle(t, nil)

@@ -27,6 +27,8 @@ func (Stats) Help() string {
 
 CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session already knew the hint. HELD OUT: the session gets no hints (HINT_HOLDOUT). CORRECTED: marked wrong (consumer feedback). ERRORS: turns that failed. MEDIAN, P95: time from start to end. MODEL CALLS: calls of language models, for the intent and the hint's text, and of a provider's embedding model, with the number that failed. TOKENS: of all these calls, in/out. SKILLS: named by hints/read by the turn, of those named. Turns from before these columns were recorded count as 0; consumer sessions rebuild adds why there was no hint, as far back as the stream goes.
 
+The last line is the accuracy of the random turns that "consumer sample" draws, at most ` + strconv.Itoa(record.SampleSize) + ` of a day, as far as they are marked, with its 95 % interval. Turns that were marked because they looked wrong, or unsure, say nothing about the others.
+
 --effect shows how much tool calls, failed tool calls, corrections (a turn marked wrong, or a next message such as "no, I meant …") and durations per turn differ with hints, with 95 % intervals. It compares turns in which a hint was given, already known or held out, of sessions that were on one side from their first turn on; with --since, of sessions that began since then. With fewer than ` + strconv.Itoa(record.MinSessions) + ` sessions on a side, it says so instead. One interval in twenty misses the true value: among many intents, some differ by chance. HINT_HOLDOUT must have been set for the whole time, preferably unchanged.`
 }
 
@@ -84,7 +86,20 @@ func writeStats(to io.Writer, out *record.StatsReport) error {
 			return err
 		}
 	}
-	return writeSkills(to, out.Skills)
+	if err := writeSkills(to, out.Skills); err != nil {
+		return err
+	}
+	return writeSample(to, out.Sample)
+}
+
+func writeSample(to io.Writer, s record.SampleReport) error {
+	if s.Marked == 0 {
+		_, err := fmt.Fprintf(to, "\naccuracy unknown: none of %s is marked (consumer sample)\n", cli.Count(s.Drawn, "random turn"))
+		return err
+	}
+	_, err := fmt.Fprintf(to, "\naccuracy %s, 95 %% interval %s to %s: %d right of %d marked, of %s (consumer sample)\n",
+		share(*s.Accuracy), share(s.Interval[0]), share(s.Interval[1]), s.Right, s.Marked, cli.Count(s.Drawn, "random turn"))
+	return err
 }
 
 func writeTallies(to io.Writer, group string, tallies []record.Tally, total record.Tally) error {
