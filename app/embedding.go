@@ -68,7 +68,7 @@ func (t *Tier) Predict(ctx context.Context, in classify.Input) local.Prediction 
 	if err != nil {
 		found = nil
 	}
-	return t.model.PredictVectors(in.Latest, in.Conversation, in.Catalog.Allowed(), found)
+	return t.model.PredictVectors(in, in.Catalog.Allowed(), found)
 }
 
 // Accept returns the least confidence, 0–1, at which the words answer without

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/model"
 	"intenthint/payload"
@@ -35,6 +36,9 @@ type Input struct {
 	Said string
 	// Latest is the message, already cleaned and cut.
 	Latest string
+	// Paste is the pasted text that Latest holds, and what stands around it; nil for
+	// none.
+	Paste *conversation.Paste
 	// Now is the current time in the user's zone.
 	Now time.Time
 	// RunModel is the run's own model as provider/model, the last resort of the

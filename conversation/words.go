@@ -46,11 +46,7 @@ func Explain(prompt string) Message { return read(prompt, true) }
 func read(prompt string, explain bool) Message {
 	r := reading{explain: explain}
 	var m Message
-	if raw := r.settle(strings.ToValidUTF8(prompt, "\uFFFD")); queued(raw) != nil {
-		m.Earlier, m.Words = r.last(queued(raw))
-	} else if m.Words = r.fold(raw); queued(m.Words) != nil {
-		m.Earlier, m.Words = r.last(queued(m.Words))
-	}
+	m.Earlier, m.Words, _ = r.message(prompt)
 	if m.Words == "" && r.forwarded {
 		m.Words, r.quoted = text.Fold(strings.Join(r.quoted, "\n")), nil
 		if again := (&reading{}); again.words(m.Words) != m.Words {
@@ -64,6 +60,19 @@ func read(prompt string, explain bool) Message {
 	}
 	m.Removed = r.removed
 	return m
+}
+
+// message returns the words of a prompt, the queued messages before them, and the
+// words with their lines, in which frames may be left that show on one line alone.
+func (r *reading) message(prompt string) (earlier []string, words, lines string) {
+	lines = r.settle(strings.ToValidUTF8(prompt, "\uFFFD"))
+	if queued(lines) != nil {
+		return r.last(queued(lines))
+	}
+	if words = r.fold(lines); queued(words) != nil {
+		return r.last(queued(words))
+	}
+	return nil, words, lines
 }
 
 // reading is one reading of a prompt. A nil reading notes nothing.
@@ -283,18 +292,19 @@ func (r *reading) quotes(s string) string {
 	return words.String()
 }
 
-// last returns the message that queued ones come down to: the last that is more
-// than a courtesy, or the last of all.
-func (r *reading) last(items []string) (earlier []string, words string) {
+// last returns the message that queued ones come down to, on one line and with its
+// lines: the last that is more than a courtesy, or the last of all.
+func (r *reading) last(items []string) (earlier []string, words, lines string) {
 	r.note("queue", queueTitle)
-	var said []string
+	var said, raw []string
 	for _, item := range items {
-		if item = r.words(item); item != "" && queued(item) == nil {
-			said = append(said, item)
+		settled := r.settle(item)
+		if item = r.fold(settled); item != "" && queued(item) == nil {
+			said, raw = append(said, item), append(raw, settled)
 		}
 	}
 	if len(said) == 0 {
-		return nil, ""
+		return nil, "", ""
 	}
 	at := len(said) - 1
 	for at > 0 && isCourtesy(said[at]) {
@@ -303,7 +313,7 @@ func (r *reading) last(items []string) (earlier []string, words string) {
 	if isCourtesy(said[at]) {
 		at = len(said) - 1
 	}
-	return said[:at], said[at]
+	return said[:at], said[at], raw[at]
 }
 
 // letters counts the letters and digits of s.

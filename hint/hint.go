@@ -264,6 +264,7 @@ func (t *turn) prepare(first string) {
 		Conversation: t.set.conversation(t.event.Message(), t.latest, t.event.Messages),
 		Said:         conversation.Said(conversation.Before(t.latest, t.event.Messages), t.set.QueryMode, t.set.Window),
 		Latest:       t.latest,
+		Paste:        conversation.Pasted(t.event.Message()),
 		Now:          time.Now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),
 	}

@@ -183,7 +183,7 @@ func (o *ReplayOptions) input(t *Turn) classify.Input {
 		location = time.UTC
 	}
 	return classify.Input{
-		Catalog: o.Catalog(t.Agent), Conversation: t.History, Earlier: t.Earlier, Latest: t.Text, Now: time.Now().In(location),
+		Catalog: o.Catalog(t.Agent), Conversation: t.History, Earlier: t.Earlier, Latest: t.Text, Paste: t.paste, Now: time.Now().In(location),
 	}
 }
 

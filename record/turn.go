@@ -144,6 +144,7 @@ type Turn struct {
 	// for a hint: otherwise no process knew of the turn.
 	earlier int
 	asked   bool
+	paste   *conversation.Paste
 }
 
 // Feedback is the latest feedback on a turn.
@@ -168,7 +169,7 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 	out := Turn{
 		Text: conversation.Latest(turn.Said()), Intent: intents.FallbackID, History: turn.Intent.Input,
 		Session: cmp.Or(session.SessionID, session.SessionKey), RunID: turn.RunID, TS: turn.Begin.TS, begin: turn.Begin,
-		earlier: turn.Intent.Earlier, asked: turn.Intent.Result != nil || turn.Intent.Skip != "",
+		paste: conversation.Pasted(turn.Said()), earlier: turn.Intent.Earlier, asked: turn.Intent.Result != nil || turn.Intent.Skip != "",
 		Agent: payload.Context{AgentID: session.AgentID, SessionKey: session.SessionKey}.Agent(),
 	}
 	if r := turn.Intent.Result; r != nil {

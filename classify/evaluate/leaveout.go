@@ -70,7 +70,7 @@ func LeaveOut(ctx context.Context, catalog *intents.Catalog, parts Parts, done f
 			Catalog:    rest,
 			Classifier: classify.New(classify.ModeLocal, model, nil, classify.Options{}),
 			Predict: func(_ string, in classify.Input) local.Prediction {
-				return model.Predict(in.Latest, in.Conversation, nil)
+				return model.PredictInput(in, nil)
 			},
 		}
 		var err error

@@ -50,7 +50,7 @@ func TestMessages(t *testing.T) {
 		Catalog:    catalog,
 		Classifier: classify.New(classify.ModeLocal, model, nil, classify.Options{}),
 		Predict: func(_ string, in classify.Input) local.Prediction {
-			return model.Predict(in.Latest, in.Conversation, nil)
+			return model.PredictInput(in, nil)
 		},
 		QueryMode: conversation.ModeRecent, Window: conversation.DefaultWindow(),
 	}

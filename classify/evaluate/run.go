@@ -71,7 +71,7 @@ func (r *Run) one(ctx context.Context, line *Line) Outcome {
 	if location == nil {
 		location = time.UTC
 	}
-	in := classify.Input{Catalog: r.Catalog, Latest: conversation.Latest(line.Text), Now: time.Now().In(location)}
+	in := classify.Input{Catalog: r.Catalog, Latest: conversation.Latest(line.Text), Paste: conversation.Pasted(line.Text), Now: time.Now().In(location)}
 	in.Conversation, in.Said = r.history(line, in.Latest)
 	in.Earlier = r.earlier(line, in.Conversation)
 	began := time.Now()

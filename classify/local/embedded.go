@@ -459,7 +459,7 @@ func (e *Embedded) ClassifyVectors(in classify.Input, vectors map[string][]float
 	return e.words.classify(in, &embedding{e, vectors})
 }
 
-// PredictVectors is [Model.Predict] using vectors in the same way.
-func (e *Embedded) PredictVectors(message string, turns []payload.Turn, allowed []bool, vectors map[string][]float32) Prediction {
-	return e.words.predict(message, turns, allowed, &embedding{e, vectors})
+// PredictVectors is [Model.PredictInput] using vectors in the same way.
+func (e *Embedded) PredictVectors(in classify.Input, allowed []bool, vectors map[string][]float32) Prediction {
+	return e.words.predict(&in, allowed, &embedding{e, vectors})
 }

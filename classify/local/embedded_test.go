@@ -118,7 +118,7 @@ func TestEmbeddedKnowsSynonyms(t *testing.T) {
 		}
 	})
 	t.Run("prediction agrees", func(t *testing.T) {
-		p := e.PredictVectors("brelk vorna", nil, nil, map[string][]float32{"brelk vorna": f("brelk vorna")})
+		p := e.PredictVectors(classify.Input{Latest: "brelk vorna"}, nil, map[string][]float32{"brelk vorna": f("brelk vorna")})
 		require.Equal(t, "MUSIC", p.Intent)
 		require.False(t, p.Other)
 		require.Contains(t, []string{"play some jazz", "play the next song", "put on music for the evening", "The user wants to hear music"}, p.Nearest)
@@ -251,7 +251,7 @@ func TestATextMayHaveNoVector(t *testing.T) {
 			if isASCII(tt.text) {
 				found = vectorsOf([]string{tt.text}, f)
 			}
-			got := e.PredictVectors(tt.text, nil, nil, found)
+			got := e.PredictVectors(classify.Input{Latest: tt.text}, nil, found)
 			require.Equal(t, []string{tt.intent, tt.nearest}, []string{got.Intent, got.Nearest})
 		})
 	}
@@ -274,7 +274,7 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 		do   func()
 	}{
 		{"classification", func() { e.ClassifyVectors(in, tooLong) }},
-		{"prediction", func() { e.PredictVectors(in.Latest, nil, nil, tooLong) }},
+		{"prediction", func() { e.PredictVectors(in, nil, tooLong) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for range 20 {
@@ -423,7 +423,7 @@ func TestEmbeddedLearnsToTrustVectors(t *testing.T) {
 			e, err := TrainEmbedded(m, vectorsOf(TextsOf(cat), f))
 			require.NoError(t, err)
 			forced, ece := tryOut(messages, func(message string) Prediction {
-				return e.PredictVectors(message, nil, nil, map[string][]float32{message: f(message)})
+				return e.PredictVectors(classify.Input{Latest: message}, nil, map[string][]float32{message: f(message)})
 			})
 			t.Logf("words %.3f, with vectors %.3f, ECE %.3f, mix %+v", words, forced, ece, e.mix)
 			require.GreaterOrEqual(t, 100*(forced-words), tt.least)

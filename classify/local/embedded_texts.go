@@ -4,13 +4,18 @@ import (
 	"slices"
 
 	"intenthint/classify"
+	"intenthint/conversation"
 )
 
 // Texts returns the texts whose vectors ClassifyVectors needs for a message:
 // the message; its own words (see [ownWords]), if they are less; and the user's
-// earlier message, if the message may depend on it.
+// earlier message, if the message may depend on it. Of a message that holds a paste
+// these are the asks beside it.
 func (e *Embedded) Texts(in classify.Input) []string {
 	m := e.words
+	if texts := textsBeside(in.Paste); texts != nil {
+		return texts
+	}
 	text := textOf(in.Latest)
 	if text == "" {
 		return nil
@@ -39,6 +44,19 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	m.pool.Put(sc)
 	if earlier := textOf(said); earlier != "" && !slices.Contains(texts, earlier) {
 		texts = append(texts, earlier)
+	}
+	return texts
+}
+
+func textsBeside(p *conversation.Paste) []string {
+	if p == nil {
+		return nil
+	}
+	var texts []string
+	for _, ask := range asksBeside(p) {
+		if ask = textOf(ask); ask != "" && !slices.Contains(texts, ask) {
+			texts = append(texts, ask)
+		}
 	}
 	return texts
 }

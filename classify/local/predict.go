@@ -259,7 +259,7 @@ func (m *Model) Classify(in classify.Input) payload.Classification { return m.cl
 func (m *Model) classify(in classify.Input, by *embedding) payload.Classification {
 	allowed := m.allowed(in.Catalog)
 	sc := m.pool.Get().(*scratch)
-	v := m.decide(sc, in.Latest, in.Before(), asks(in.Conversation), allowed, by)
+	v := m.verdictOn(sc, &in, allowed, by)
 	out := payload.Classification{
 		Goal:       goal(in.Latest, v.earlier),
 		Confidence: v.confidence(),
@@ -277,6 +277,21 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	out.Complexity = complexityOf(&sc.text, in.Latest) // overwrites the message in sc
 	m.pool.Put(sc)
 	return out
+}
+
+// verdictOn classifies a message in its conversation. sc holds the words that decided.
+func (m *Model) verdictOn(sc *scratch, in *classify.Input, allowed []bool, by *embedding) verdict {
+	message, before := in.Latest, in.Before()
+	if in.Paste != nil {
+		v, bare, ok := m.aroundPaste(sc, message, in.Paste, len(before) > 0, allowed, by)
+		if ok {
+			return v
+		}
+		if bare != "" {
+			message = bare
+		}
+	}
+	return m.decide(sc, message, before, asks(in.Conversation), allowed, by)
 }
 
 // Score is an answer and the probability that it is right.
@@ -311,12 +326,18 @@ type Prediction struct {
 // Predict classifies a message that follows a conversation, oldest turn first.
 // allowed is by position in the root catalogue, nil for all.
 func (m *Model) Predict(message string, conversation []payload.Turn, allowed []bool) Prediction {
-	return m.predict(message, conversation, allowed, nil)
+	return m.PredictInput(classify.Input{Latest: message, Conversation: conversation}, allowed)
 }
 
-func (m *Model) predict(message string, conversation []payload.Turn, allowed []bool, by *embedding) Prediction {
+// PredictInput is [Model.Predict] for a message in its conversation, with its paste.
+// The catalogue of in does not count.
+func (m *Model) PredictInput(in classify.Input, allowed []bool) Prediction {
+	return m.predict(&in, allowed, nil)
+}
+
+func (m *Model) predict(in *classify.Input, allowed []bool, by *embedding) Prediction {
 	sc := m.pool.Get().(*scratch)
-	v := m.decide(sc, message, conversation, asks(conversation), allowed, by)
+	v := m.verdictOn(sc, in, allowed, by)
 	p := Prediction{
 		Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine),
 		Words: m.tellingWords(sc, &v), Ranked: m.rank(sc, &v, allowed),

@@ -86,6 +86,11 @@ var (
 		tell him, tell her, tell them, ask him, ask her, ask them, let him know, let her know, let them know, sag ihm, sag ihr, sag ihnen, frag ihn, frag sie,
 		dile, diles, preguntale, preguntales, dis lui, dis leur, demande lui, demande leur, diz lhe, diz lhes, pergunta lhe, digli, dille, chiedigli, chiedile,
 		скажи ему, скажи ей, скажи им, спроси его, спроси ее, ona söyle, ona sor, اخبره, أخبره, أخبرها, قل له, اسأله, उसे बताओ, उससे पूछो, 告诉他, 告诉她, 告诉他们, 问他, 问她, 说我, 说他, 彼に, 彼女に, 그에게, 그녀에게`)
+	// letterWords begin the first and the last paragraph of a letter.
+	letterWords = wordingsOf(`
+		dear, to whom it may concern, regards, kind regards, best regards, warm regards, best wishes, yours, sincerely, sehr geehrte, sehr geehrter, liebe grusse, lieber, liebe, mit freundlichen grussen, freundliche grusse, viele grusse,
+		estimado, estimada, estimados, querido, querida, atentamente, saludos, un saludo, cher, chere, madame, monsieur, cordialement, bien cordialement, veuillez agreer, prezado, prezada, caro, cara, atenciosamente, gentile, egregio, cordiali saluti,
+		уважаемый, уважаемая, уважаемые, с уважением, sayin, saygilarimla, عزيزي, عزيزتي, مع التحية, प्रिय, सादर, 尊敬的, 此致, 拝啓, 敬具, 前略`)
 	// verbLast are words of statement with which requests begin too, in languages
 	// whose verbs stand last.
 	verbLast = wordingsOf(`bu, bunu, मुझे, 나는, 난, 저는, 私, 僕`)

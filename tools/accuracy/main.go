@@ -98,7 +98,7 @@ func rows(ctx context.Context, s *set, embedder *encoded.Encoder) (string, error
 		Catalog:    catalog,
 		Classifier: classify.New(classify.ModeLocal, model, nil, classify.Options{}),
 		Predict: func(_ string, in classify.Input) local.Prediction {
-			return model.Predict(in.Latest, in.Conversation, nil)
+			return model.PredictInput(in, nil)
 		},
 	}
 	words, err := row(ctx, s, "words", test, &evaluation, trained)
@@ -118,10 +118,10 @@ func rows(ctx context.Context, s *set, embedder *encoded.Encoder) (string, error
 	evaluation.Predict = func(source string, in classify.Input) local.Prediction {
 		if source == payload.SourceEmbedding {
 			if vectors, err := tier.Vectors(ctx, in); err == nil {
-				return embedded.PredictVectors(in.Latest, in.Conversation, nil, vectors)
+				return embedded.PredictVectors(in, nil, vectors)
 			}
 		}
-		return model.Predict(in.Latest, in.Conversation, nil)
+		return model.PredictInput(in, nil)
 	}
 	both, err := row(ctx, s, "encoder", test, &evaluation, trained)
 	return words + both, err

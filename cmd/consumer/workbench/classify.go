@@ -111,7 +111,7 @@ func (c *Classify) Run(inv *cli.Invocation) error {
 		return err
 	}
 	in := classify.Input{
-		Catalog: catalog.Without(intents.NewDeny(inv.Config.Policy.IntentDeny).For(c.Agent)), Latest: latest,
+		Catalog: catalog.Without(intents.NewDeny(inv.Config.Policy.IntentDeny).For(c.Agent)), Latest: latest, Paste: conversation.Pasted(c.message()),
 		Conversation: conversation.Context(c.message(), inv.Config.Query.Mode, inv.Config.Query.Window, nil),
 		Now:          time.Now().In(inv.Config.Timezone.Location),
 	}
@@ -129,7 +129,7 @@ func (c *Classify) Run(inv *cli.Invocation) error {
 	case payload.SourceEmbedding:
 		p = classifier.embedding.Predict(ctx, in)
 	default:
-		p = classifier.local.Predict(latest, in.Conversation, in.Catalog.Allowed())
+		p = classifier.local.PredictInput(in, in.Catalog.Allowed())
 	}
 	out := Classified{
 		Classification: result, RunnersUp: []RunnerUp{},

@@ -293,7 +293,7 @@ func (r *evalRun) outcomes(s *evalSubject) ([]evaluate.Outcome, error) {
 			if s.classifier.embedding != nil && source != payload.SourceLocal && source != payload.SourceFastpath {
 				return s.classifier.embedding.Predict(r.inv.Ctx, in)
 			}
-			return s.classifier.local.Predict(in.Latest, in.Before(), nil)
+			return s.classifier.local.PredictInput(in, nil)
 		},
 		Nearest: s.classifier.local.Nearest,
 		Done: func(line *evaluate.Line, o *evaluate.Outcome) error {
