@@ -38,7 +38,7 @@ func (e *Embedded) Texts(in classify.Input) []string {
 		}
 	}
 	said := ""
-	if !c.closes(asked) && c.followUpProbability(0, 1, maxEchoes) >= negligible {
+	if !c.closes(asked) && c.followUpProbability(0, 1, closest) >= negligible {
 		_, said = m.topic(sc, c.resumed(sc, in.Before()), m.allowed(in.Catalog), nil)
 	}
 	m.pool.Put(sc)

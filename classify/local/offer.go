@@ -62,7 +62,7 @@ func replyOf(c *cues, message string) reply {
 			return replyNone
 		}
 		return replyAnswer
-	case asksIn(message) || questionWords.begins(said):
+	case asksIn(message) || hasQuestionWord(message):
 		return replyNone
 	case (answers || c.answersFirst && (c.has(roleGoesOn) || strings.ContainsAny(message, ",，、"))) && content <= maxAmendment && !c.has(roleThanks|roleGreet):
 		return replyAmends

@@ -111,24 +111,28 @@ var (
 		"或者", "还是", "或是", "、或", "，或", "或", "それとも", "または", "あるいは", "か、",
 	}
 
-	// questionWords begin a question that can be answered by itself.
+	// questionWords begin a question.
 	questionWords = wordingsOf(`
-		what, whats, who, whos, whose, whom, where, wheres, when, whens, why, which, how, hows, is it true, is there, are there, are, is, do, does, did, can you tell me, do you know, tell me, define, explain,
+		what, whats, who, whos, whose, whom, where, wheres, when, whens, why, which, how, hows, is it true, is there, are there, is, are, do, does, did, can you tell me, do you know, tell me, define, explain,
 		was, wer, wen, wem, wessen, wo, woher, wohin, wann, warum, wieso, weshalb, welche, welcher, welches, welchen, wie, wieviel, stimmt es, gibt es, weisst du, weißt du,
-		qué, que es, cuál, cuáles, quién, quiénes, dónde, cuándo, cuánto, cuánta, cuántos, cuántas, cómo, por qué, es verdad, sabes, hay,
-		qui, quel, quelle, quels, quelles, où, quand, comment, combien, pourquoi, qu'est ce que, qu'est ce qui, est ce que, c'est quoi, que signifie, sais tu,
-		什么, 什麼, 谁, 哪里, 哪儿, 哪个, 哪年, 哪一年, 何时, 为什么, 为何, 怎么, 怎样, 如何, 多少, 多大, 多高, 多久, 多远, 多长, 几,
-		何, 誰, だれ, どこ, いつ, なぜ, なんで, どうして, どうやって, どれくらい, どのくらい, いくつ, どんな, どの,
+		que, qué es, cuál, cuáles, quién, quiénes, dónde, cuándo, cuánto, cuánta, cuántos, cuántas, cómo, por qué, es verdad, sabes, hay,
+		qui, quel, quelle, quels, quelles, où, quand, comment, combien, pourquoi, qu'est ce que, qu'est ce qui, est ce que, c'est quoi, que signifie, que veut dire, sais tu,
 		qual, quais, quem, onde, quando, quanto, quanta, quantos, quantas, como, por que, o que, o que é, é verdade, sabe,
-		chi, che cosa, cosa, cos'è, quale, quali, dove, quanti, quante, perché, come, è vero,
-		кто, что, что такое, где, куда, откуда, когда, почему, зачем, какой, какая, какое, какие, каков, сколько, как, чей, правда ли,
-		ne, nedir, kim, kimdir, nerede, neresi, nereye, ne zaman, neden, niye, niçin, hangi, kaç, nasıl,
-		ما, ماذا, ما هو, ما هي, من, من هو, اين, أين, متى, لماذا, كيف, كم, اي, أي, هل,
-		क्या, कौन, कहाँ, कहां, कब, क्यों, कैसे, कितना, कितने, कितनी, किसने, किस, kya, kaun, kahan, kab, kyun, kaise, kitna, kitne,
-		뭐, 무엇, 누구, 누가, 어디, 언제, 왜, 어떻게, 얼마, 몇, 어느, 어떤,
+		chi, che cosa, che, cosa, cos'è, quale, quali, dove, quanti, quante, perché, come, è vero,
+		кто, что, что такое, где, куда, откуда, когда, почему, зачем, какой, какая, какое, какие, каков, какова, сколько, как, чей, правда ли,
+		ما, ماذا, ما هو, ما هي, من, من هو, اين, أين, متى, لماذا, كيف, كم, أي, هل,
 		wat, wie, waar, wanneer, waarom, welke, welk, hoe, hoeveel, klopt het, co, kto, gdzie, kiedy, dlaczego, czemu, który, która, które, jaki, jaka, jakie, ile, jak, czy,
 		vad, vem, var, när, varför, vilken, vilket, vilka, hur, hvad, hvem, hvor, hvornår, hvorfor, hvilken, hvilket, hvordan, hva, når, hvilke, mikä, kuka, missä, milloin, miksi, miten, kuinka, paljonko, montako,
 		kdo, kde, kdy, proč, jaký, jaká, jaké, kolik, který, ce, cine, unde, când, de ce, care, cum, cât, câți, câte, mi, ki, hol, mikor, miért, melyik, milyen, hogyan, hány, mennyi,
-		τι, ποιος, ποια, ποιο, πού, πότε, γιατί, πώς, πόσο, πόσα, ai, cái gì, gì, ở đâu, khi nào, tại sao, vì sao, bao nhiêu, như thế nào, apa, siapa, di mana, dimana, kapan, mengapa, kenapa, berapa, bagaimana,
-		อะไร, ใคร, ที่ไหน, เมื่อไหร่, ทำไม, เท่าไหร่, อย่างไร, กี่, מה, מי, איפה, מתי, למה, מדוע, איך, כמה, איזה, چه, چی, کی, چه کسی, کجا, چرا, چطور, چگونه, چند, чому, хто, що, де, коли, який, яка, яке, які, скільки, як`)
+		τι, ποιος, ποια, ποιο, πού, πότε, γιατί, πώς, πόσο, πόσα, ai, tại sao, vì sao, apa, siapa, di mana, dimana, kapan, mengapa, kenapa, berapa, bagaimana,
+		מה, מי, איפה, מתי, למה, מדוע, איך, כמה, איזה, чому, хто, що, де, коли, який, яка, яке, які, скільки, як`)
+
+	// questionWordsInside stand anywhere in a question.
+	questionWordsInside = wordingsOf(`
+		什么, 什麼, 谁, 哪里, 哪儿, 哪个, 哪年, 哪一年, 何时, 为什么, 为何, 怎么, 怎样, 如何, 多少, 多大, 多高, 多久, 多远, 多长, 多深, 几,
+		何, 誰, だれ, どこ, いつ, なぜ, なんで, どうして, どうやって, どれくらい, どのくらい, いくつ, どんな, どの,
+		뭐, 무엇, 누구, 누가, 어디, 언제, 왜, 어떻게, 얼마, 몇, 어느, 어떤, 무슨,
+		nedir, kim, kimdir, nerede, neresi, nereye, ne zaman, neden, niye, niçin, hangi, kaç, nasıl, nelerdir,
+		क्या, कौन, कहाँ, कहां, कब, क्यों, कैसे, कितना, कितने, कितनी, किसने, किस, kya, kaun, kahan, kab, kyun, kaise, kitna, kitne,
+		cái gì, là gì, ở đâu, khi nào, bao nhiêu, như thế nào, อะไร, ใคร, ที่ไหน, เมื่อไหร่, ทำไม, เท่าไหร่, อย่างไร, กี่, چه, چی, کی, چه کسی, کجا, چرا, چطور, چگونه, چند`)
 )

@@ -115,6 +115,9 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if c.content == 0 && (len(conversation) > 0 || c.has(roleAnswer)) {
 		alone.doubt()
 	}
+	if c.length <= maxReaction && alone.words < muchTheSame && reactions.whole(spaced(message)) {
+		return m.lookAt(sc, allowed, by, c.closing()) // "lol", after whatever was said
+	}
 	if len(conversation) == 0 {
 		return alone
 	}
@@ -136,12 +139,12 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		likeliest.first = alone.second
 	}
 	share := shareOf(sc.scores, &alone, &likeliest)
-	if c.followUpProbability(alone.pFirst, share, maxEchoes) < negligible || brings(message) {
+	if c.followUpProbability(alone.pFirst, share, closest) < negligible || brings(message) {
 		return alone // also if it brings along what it is about
 	}
 	conversation = c.resumed(sc, conversation)
-	echoed := c.echoes(sc, conversation)
-	if c.followUpProbability(alone.pFirst, share, echoed) < negligible {
+	bound := c.ties(sc, message, conversation)
+	if c.followUpProbability(alone.pFirst, share, bound) < negligible {
 		return alone
 	}
 	own := append(sc.own[:0], sc.scores...)
@@ -151,7 +154,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		m.request(sc, message, allowed, by)
 		return alone
 	}
-	pFollowUp := c.followUpProbability(alone.pFirst, shareOf(own, &alone, &before), echoed)
+	pFollowUp := c.followUpProbability(alone.pFirst, shareOf(own, &alone, &before), bound)
 	sc.alone = divide(sc.alone, &alone, own, allowed)
 	v, followed := follow(pFollowUp, alone, before, sc.alone, sc.topic)
 	if followed {

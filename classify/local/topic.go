@@ -40,9 +40,17 @@ const (
 	// leastSubject is the length of the shortest word, in letters, that can name a
 	// subject; maxSubject is how many of its first letters are compared.
 	leastSubject, maxSubject = 4, 5
+	// maxReaction is the length of the longest of [reactions], in quarters of a word.
+	maxReaction = 12
 	// maxEchoes is how many echoed words of the assistant are counted: more add
 	// nothing.
 	maxEchoes = 2
+	// maxFresh is how many subject words that a conversation has not had are counted:
+	// the fourth adds nothing.
+	maxFresh = 3
+	// leastAsked is the length of the shortest question that is complete, in quarters of
+	// a word: "which shop" is not, "where is Tuvalu" is.
+	leastAsked = 10
 )
 
 // cues are what the words of a message tell about its place in a conversation.
@@ -213,6 +221,8 @@ const (
 	followUpBare   // no word has a role
 	followUpShare  // the logarithm of shareOf
 	followUpEchoes // see echoes; less if the message has an intent of its own
+	followUpFresh  // see own
+	followUpAsks   // asks something with a question word about a subject of its own
 	numFollowUp
 )
 
@@ -220,9 +230,24 @@ const (
 var _ [numSignals - numFollowUp]struct{}
 
 // followUpWeights weigh the signals that a message leans on an earlier one.
-var followUpWeights = logistic{6.2, 1.1, 0.8, 1.5, -3, 1.2, -1.4, 2.2, 1.7}
+var followUpWeights = logistic{6.2, 1.1, 0.8, 1.5, -3, 1.2, -1.4, 2.2, 1.7, 0, -2.3}
 
-func (c *cues) signals(own, share float64, echoed int) signals {
+// ties are what the words of a message have to do with the conversation before it.
+type ties struct {
+	// echoed is how many words of a subject it takes from the assistant's last text,
+	// at most maxEchoes.
+	echoed int
+	// fresh is how many words of a subject it has that no turn has, at most maxFresh;
+	// 0 for a message that goes on or refers.
+	fresh int
+	// asks reports whether it asks something about such a subject with a question word.
+	asks bool
+}
+
+// closest are the ties of a message that leans most.
+var closest = ties{echoed: maxEchoes}
+
+func (c *cues) signals(own, share float64, t ties) signals {
 	var s signals
 	flag := func(at int, is bool) {
 		if is {
@@ -237,7 +262,9 @@ func (c *cues) signals(own, share float64, echoed int) signals {
 	s[followUpAlone] = math.Log(1 - own + doubtful)
 	s[followUpShare] = math.Log(share + doubtful)
 	flag(followUpBare, c.content == c.length)
-	s[followUpEchoes] = float64(echoed) * (1 - own)
+	s[followUpEchoes] = float64(t.echoed) * (1 - own)
+	s[followUpFresh] = float64(t.fresh) / maxFresh
+	flag(followUpAsks, t.asks)
 	return s
 }
 
@@ -247,13 +274,33 @@ func (c *cues) mayFollowUp() bool {
 }
 
 // followUpProbability is the probability that a message leans on an earlier one,
-// given that of its own intent, [shareOf] both, and how many words it [echoes].
-func (c *cues) followUpProbability(own, share float64, echoed int) float64 {
+// given that of its own intent, [shareOf] both, and its ties.
+func (c *cues) followUpProbability(own, share float64, t ties) float64 {
 	if !c.mayFollowUp() {
 		return 0
 	}
-	s := c.signals(own, share, echoed)
+	s := c.signals(own, share, t)
 	return followUpWeights.probability(&s)
+}
+
+// ties returns the ties of a message that sc has read.
+func (c *cues) ties(sc *scratch, message string, conversation []payload.Turn) ties {
+	t := ties{echoed: c.echoes(sc, conversation)}
+	if c.content == 0 || !c.mayFollowUp() || c.has(roleGoesOn|roleRefers) {
+		return t
+	}
+	var room [maxFollowUp]uint64
+	words := sc.subjects(room[:0])
+	known := shared(sc, words, conversation)
+	t.fresh = min(len(words)-known, maxFresh)
+	t.asks = t.fresh > 0 && known == 0 && c.length >= leastAsked && hasQuestionWord(message)
+	return t
+}
+
+// hasQuestionWord reports whether a message is a question by its words.
+func hasQuestionWord(message string) bool {
+	f := clauseText(message)
+	return questionWords.begins(f) || questionWordsInside.in(f)
 }
 
 // echoes returns how many subject words the message that sc has read shares
@@ -379,7 +426,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 		if c.closes(i > 0 && asked) || c.content == 0 && from != "" {
 			continue
 		}
-		echoed := c.echoes(sc, conversation[:i])
+		bound := c.ties(sc, said, conversation[:i])
 		alone := m.request(sc, said, allowed, by)
 		if c.content == 0 {
 			alone.doubt()
@@ -389,7 +436,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 			topic, from = alone, said
 			continue
 		}
-		pFollowUp := c.followUpProbability(alone.pFirst, shareOf(sc.scores, &alone, &topic), echoed)
+		pFollowUp := c.followUpProbability(alone.pFirst, shareOf(sc.scores, &alone, &topic), bound)
 		sc.alone = divide(sc.alone, &alone, sc.scores, allowed)
 		var followed bool
 		if topic, followed = follow(pFollowUp, alone, topic, sc.alone, sc.topic); !followed {

@@ -342,13 +342,13 @@ func conversations(t *testing.T, name string) []conversationLine {
 // close a topic.
 func followUpSamples(t *testing.T, m *Model) (obs []observation, writers []string) {
 	sc := m.newScratch()
-	for _, writer := range []string{"topics-dev.jsonl", "topics-dev-2.jsonl", "topics-dev-3.jsonl", "topics-dev-4.jsonl", "topics-dev-5.jsonl"} {
+	for _, writer := range []string{"topics-dev.jsonl", "topics-dev-2.jsonl", "topics-dev-3.jsonl", "topics-dev-4.jsonl", "topics-dev-5.jsonl", "topics-dev-8.jsonl"} {
 		for _, line := range conversations(t, writer) {
 			alone := m.request(sc, line.Text, nil, nil)
 			c := cuesOf(&sc.text)
 			before := c.resumed(sc, line.History)
 			resumes := len(before) < len(line.History)
-			own, echoed := slices.Clone(sc.scores), c.echoes(sc, before)
+			own, bound := slices.Clone(sc.scores), c.ties(sc, line.Text, before)
 			unfound := line.Kind == "returns" && !resumes // that it follows the last topic is wrong, whether it leans or not
 			if line.Kind == "close" || unfound || c.has(roleAside) || brings(line.Text) {
 				continue
@@ -358,7 +358,7 @@ func followUpSamples(t *testing.T, m *Model) (obs []observation, writers []strin
 			}
 			topic, _ := m.topic(sc, before, nil, nil)
 			obs = append(obs, observation{
-				signals: c.signals(alone.pFirst, shareOf(own, &alone, &topic), echoed), weight: 1,
+				signals: c.signals(alone.pFirst, shareOf(own, &alone, &topic), bound), weight: 1,
 				correct: line.Kind == "lean" && !resumes || line.Kind == "returns" && resumes,
 			})
 			writers = append(writers, writer)
@@ -419,6 +419,8 @@ func TestTopics(t *testing.T) {
 		{"topics-dev-5.jsonl", map[string]float64{"lean": 0.7, "change": 0.75, "close": 0.8, "": 0.7}},
 		{"topics-dev-6.jsonl", map[string]float64{"lean": 0.75, "change": 0.75, "other": 0.5, "": 0.7}},
 		{"topics-dev-7.jsonl", map[string]float64{"lean": 0.75, "change": 0.7, "close": 0.5, "": 0.75}},
+		{"topics-dev-8.jsonl", map[string]float64{"change": 0.45}},
+		{"topics-heldout-3.jsonl", map[string]float64{"lean": 0.9, "change": 0.4, "close": 0.85}},
 		{"topics-heldout-2.jsonl", map[string]float64{"lean": 0.5, "change": 0.6, "returns": 0.5, "close": 0.85, "": 0.6}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
@@ -487,5 +489,52 @@ func TestDependent(t *testing.T) {
 		t.Run(row.message, func(t *testing.T) {
 			require.Equal(t, row.want, Dependent(row.message))
 		})
+	}
+}
+
+// A question about a subject that the conversation never had stands alone.
+func TestTies(t *testing.T) {
+	before := []payload.Turn{
+		{Role: payload.RoleUser, Text: "sum up the annual report"},
+		{Role: payload.RoleAssistant, Text: "Revenue grew, and two plants were closed."},
+	}
+	for name, row := range map[string]struct {
+		message string
+		fresh   int
+		asks    bool
+	}{
+		"a subject of its own":            {"what is the capital of burkina faso", 3, true},
+		"a courtesy before it":            {"ok, who invented the zipper", 2, true},
+		"no question":                     {"burkina faso tomorrow", 3, false},
+		"a word that was said":            {"which plants were closed in burkina", 1, false},
+		"it refers":                       {"what does it say about burkina", 0, false},
+		"it goes on":                      {"and what about burkina", 0, false},
+		"two words":                       {"which shop", 1, false},
+		"no subject":                      {"why is that so", 0, false},
+		"German":                          {"wie tief ist der bodensee", 2, true},
+		"Chinese, inside":                 {"秦始皇是哪年统一六国的", 3, true},
+		"Turkish, at the end":             {"moğolistan'ın başkenti neresi", 3, true},
+		"more than are counted":           {"how do penguins survive antarctic winters without shelter", 3, true},
+		"a word of the assistant's, bent": {"who closed a plant in burkina", 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := bundled().newScratch()
+			sc.text.reset(row.message)
+			c := cuesOf(&sc.text)
+			got := c.ties(sc, row.message, before)
+			require.Equal(t, row.fresh, got.fresh)
+			require.Equal(t, row.asks, got.asks)
+		})
+	}
+}
+
+func TestReactions(t *testing.T) {
+	report := []payload.Turn{{Role: payload.RoleUser, Text: "sum up the annual report"}, {Role: payload.RoleAssistant, Text: "Revenue grew. Shall I go on?"}}
+	for _, message := range []string{"lol", "哈哈哈", "хаха", "ㅋㅋㅋ"} {
+		for _, before := range [][]payload.Turn{nil, report} {
+			p := bundled().Predict(message, before, nil)
+			require.Equal(t, "CHAT", p.Intent, message)
+			require.False(t, p.Other, message)
+		}
 	}
 }
