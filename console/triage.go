@@ -182,6 +182,12 @@ type triageCard struct {
 // groupRow is the tally of a group.
 type groupRow struct{ state.Tally }
 
+// dayRow counts the decisions of a day, named like 2026-11-22.
+type dayRow struct {
+	Day string
+	state.Tally
+}
+
 // URL returns the page of the group's decisions.
 func (g groupRow) URL() string { return triageQuery{Group: g.Group}.URL() }
 
@@ -204,7 +210,9 @@ type triageView struct {
 	// Total and Groups count the decisions in the period, in all groups.
 	Total  state.Tally
 	Groups []groupRow
-	Cards  []triageCard
+	// Days are the last ones, the newest first.
+	Days  []dayRow
+	Cards []triageCard
 	// Older is the page of older decisions, "" for none.
 	Older string
 	At    string
@@ -239,14 +247,19 @@ func (t *triagePage) read(ctx context.Context, view *triageView) error {
 	if length := periodOf(view.Query.Since).Length; length > 0 {
 		since = time.Now().Add(-length)
 	}
-	groups := map[string]*groupRow{}
+	groups, days := map[string]*groupRow{}, map[string]*dayRow{}
 	var found []decided
 	err = t.shared.Decisions(ctx, since, func(d state.Decision) error {
 		one := decided{d, t.opinions.amend(d, verdicts[state.Message{Group: d.Group, ID: d.MessageID}])}
 		if groups[d.Group] == nil {
 			groups[d.Group] = &groupRow{state.Tally{Group: d.Group}}
 		}
+		day := d.Decided.Local().Format(time.DateOnly)
+		if days[day] == nil {
+			days[day] = &dayRow{Day: day}
+		}
 		groups[d.Group].Add(d, one.Right)
+		days[day].Add(d, one.Right)
 		view.Total.Add(d, one.Right)
 		if view.Query.has(one) {
 			// They come in no order. Only the newest are kept.
@@ -265,6 +278,13 @@ func (t *triagePage) read(ctx context.Context, view *triageView) error {
 	slices.SortFunc(view.Groups, func(a, b groupRow) int {
 		return cmp.Or(cmp.Compare(b.Messages, a.Messages), strings.Compare(a.Group, b.Group))
 	})
+	view.Total.Price(0)
+	for _, d := range days {
+		d.Price(0)
+		view.Days = append(view.Days, *d)
+	}
+	slices.SortFunc(view.Days, func(a, b dayRow) int { return strings.Compare(b.Day, a.Day) })
+	view.Days = view.Days[:min(len(view.Days), shownDays)]
 	if found = newest(found); len(found) > shownDecisions {
 		found = found[:shownDecisions]
 		older := view.Query

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -179,4 +180,16 @@ func TestMarkupInADecisionStaysText(t *testing.T) {
 		require.GreaterOrEqual(t, strings.Count(page, "&lt;img src=x onerror=alert(1)&gt;"), 6)
 	}
 	require.Equal(t, http.StatusSeeOther, s.post("/triage", url.Values{"group": {markup}, "message": {markup}, "wrong": {"1"}}).StatusCode)
+}
+
+func TestTriageByDay(t *testing.T) {
+	s := gateSite(t,
+		consoletest.Message(roof, 1, state.Skip, "lunch?", time.Minute),
+		consoletest.Message(roof, 2, state.Respond, "who can deploy?", 72*time.Hour),
+	)
+	page := body(t, s.get("/triage"))
+	require.Contains(t, page, "Decided in 210ms (median), 210ms (p95).")
+	rows := regexp.MustCompile(`<th scope="row">(\d{4}-\d{2}-\d{2})</th><td>1</td>`).FindAllStringSubmatch(page, -1)
+	require.Len(t, rows, 2)
+	require.Greater(t, rows[0][1], rows[1][1], "the newest first")
 }

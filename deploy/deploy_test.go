@@ -354,7 +354,7 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, first, got)
 	}
-	told, _, err := shared.Take(t.Context(), state.Turn{Group: "g", Run: "r1"}, 1, now)
+	told, _, _, err := shared.Take(t.Context(), state.Turn{Group: "g", Run: "r1"}, 1, now)
 	require.NoError(t, err)
 	require.Len(t, told, 1)
 	_, err = shared.Remember(t.Context(), "g", state.RecentMessage{ID: "1", Text: "x"}, state.Keep{Texts: 1})

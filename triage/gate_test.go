@@ -414,7 +414,7 @@ func TestThreeProcessesDecideAsOne(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(before), 5+state.Spare)
 	// Every message that was skipped is told, and no other.
-	told, _, err := store(t, ns).Take(t.Context(), state.Turn{Group: groupKey, Run: "r1"}, 50, time.Now())
+	told, _, _, err := store(t, ns).Take(t.Context(), state.Turn{Group: groupKey, Run: "r1"}, 50, time.Now())
 	require.NoError(t, err)
 	for _, d := range told {
 		require.Contains(t, replies[d.MessageID], "skip model")
@@ -583,7 +583,7 @@ func TestADecisionThatCannotBeStoredResponds(t *testing.T) {
 			g.State = row.state
 			require.Equal(t, "respond error", ask(t, g, event("m1", "lunch at noon", "sessionKey", key)))
 			require.Equal(t, row.again, ask(t, process(t, ns, settings(says("SKIP"))), event("m1", "lunch at noon", "sessionKey", key)))
-			told, _, err := store(t, ns).Take(t.Context(), state.Turn{Group: key, Run: "r1"}, 10, time.Now())
+			told, _, _, err := store(t, ns).Take(t.Context(), state.Turn{Group: key, Run: "r1"}, 10, time.Now())
 			require.NoError(t, err)
 			require.Len(t, told, strings.Count(row.again, "skip"))
 		})
@@ -599,12 +599,12 @@ func TestACrashBeforeTheDecision(t *testing.T) {
 	now := time.Now()
 	require.NoError(t, s.Pend(t.Context(), groupKey, "crashed", now))
 	require.Equal(t, "skip model", ask(t, process(t, ns, settings(says("SKIP"))), event("m2", "lunch at noon")))
-	told, _, err := s.Take(t.Context(), state.Turn{Group: groupKey, Run: "r1"}, 10, now)
+	told, _, _, err := s.Take(t.Context(), state.Turn{Group: groupKey, Run: "r1"}, 10, now)
 	require.NoError(t, err)
 	require.Len(t, told, 1)
 	// It may still be decided; the decision is told then.
 	require.Equal(t, "skip model", ask(t, process(t, ns, settings(says("SKIP"))), event("crashed", "where is lunch")))
-	told, _, err = s.Take(t.Context(), state.Turn{Group: groupKey, Run: "r2"}, 10, now)
+	told, _, _, err = s.Take(t.Context(), state.Turn{Group: groupKey, Run: "r2"}, 10, now)
 	require.NoError(t, err)
 	require.Len(t, told, 1)
 	require.Equal(t, "where is lunch", told[0].Text)

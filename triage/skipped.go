@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 // SkippedState stores the skipped messages.
 type SkippedState interface {
-	Take(ctx context.Context, turn state.Turn, most int, now time.Time) (out []state.Decision, again bool, err error)
+	Take(ctx context.Context, turn state.Turn, most int, now time.Time) (out []state.Decision, left int, again bool, err error)
 	PutBack(ctx context.Context, turn state.Turn) error
 }
 
@@ -54,7 +55,7 @@ func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, e
 	}
 	own, cancel := context.WithTimeout(ctx, stateTime)
 	defer cancel()
-	messages, again, err := s.State.Take(own, turn, set.Recall, time.Now())
+	messages, left, again, err := s.State.Take(own, turn, set.Recall, time.Now())
 	if err != nil {
 		s.Metrics.failures.WithLabelValues(opSkipped).Inc()
 		if own.Err() != nil && !again {
@@ -77,7 +78,7 @@ func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, e
 	}
 	messages = set.withoutPrompted(messages, e, payload.DecodeHeldMessages(req.Envelope.Ctx))
 	s.Metrics.recalled.Add(float64(len(messages)))
-	block := Block(messages)
+	block := Block(messages, left)
 	if block == "" {
 		return hook.Result{}, nil
 	}
@@ -195,16 +196,21 @@ func (t *transcript) holds(s string, since int64) bool {
 const (
 	skippedOpen  = "<" + payload.SkippedTag + ">"
 	skippedClose = "</" + payload.SkippedTag + ">"
-	skippedNote  = "Messages of this group that were not answered, oldest first:"
+	skippedNote  = "Messages of this group that were not answered, oldest first"
 )
 
-// Block returns the text to put in front of a prompt, "" without messages.
-func Block(messages []state.Decision) string {
+// Block returns the text to put in front of a prompt, "" without messages. left is how
+// many older ones are not among them.
+func Block(messages []state.Decision, left int) string {
 	if len(messages) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString(payload.UntrustedHeader + "\n" + skippedOpen + "\n" + skippedNote)
+	if left > 0 {
+		b.WriteString(" (" + strconv.Itoa(left) + " older left out)")
+	}
+	b.WriteByte(':')
 	for _, m := range messages {
 		b.WriteString("\n- " + text.Escape(speaker(m.Sender)) + ": " + text.Escape(text.Cut(text.OneLine(m.Text, len(m.Text)), maxText)))
 	}

@@ -70,12 +70,12 @@ func TestTheNextTurnIsToldOnce(t *testing.T) {
 		ask(t, g, event(fmt.Sprint("m", i), fmt.Sprint("text ", i)))
 	}
 	ask(t, g, event("m5", "hi claw"))
-	const want = payload.UntrustedHeader + "\n<skipped-messages>\nMessages of this group that were not answered, oldest first:\n- 555: text 2\n- 555: text 3\n- 555: text 4\n</skipped-messages>"
+	const want = payload.UntrustedHeader + "\n<skipped-messages>\nMessages of this group that were not answered, oldest first (2 older left out):\n- 555: text 2\n- 555: text 3\n- 555: text 4\n</skipped-messages>"
 	require.Equal(t, want, tell(t, tellers[0], turn("r1")))
 	require.Equal(t, want, tell(t, tellers[1], turn("r1")), "the run asks again")
 	require.Empty(t, tell(t, tellers[1], turn("r2")))
 	ask(t, g, event("m6", "text 6"))
-	require.Contains(t, tell(t, tellers[1], turn("r3")), "\n- 555: text 6\n</")
+	require.Contains(t, tell(t, tellers[1], turn("r3")), "oldest first:\n- 555: text 6\n</")
 	require.Empty(t, tell(t, tellers[0], turn("r2")))
 
 	// Pictures without text take no places.
@@ -162,9 +162,9 @@ type slow struct {
 	taken, release chan struct{}
 }
 
-func (s slow) Take(_ context.Context, turn state.Turn, most int, now time.Time) ([]state.Decision, bool, error) {
-	out, again, err := s.SkippedState.Take(context.Background(), turn, most, now)
+func (s slow) Take(_ context.Context, turn state.Turn, most int, now time.Time) ([]state.Decision, int, bool, error) {
+	out, left, again, err := s.SkippedState.Take(context.Background(), turn, most, now)
 	close(s.taken)
 	<-s.release
-	return out, again, err
+	return out, left, again, err
 }

@@ -91,6 +91,10 @@ func TestTriageStats(t *testing.T) {
 	}, all.Groups[0])
 	require.Equal(t, tools, all.Groups[1].Group)
 
+	require.Len(t, all.Days, 1)
+	require.Equal(t, time.Now().In(s.Config.Timezone.Location).Format(time.DateOnly), all.Days[0].Day)
+	require.Equal(t, all.Total, all.Days[0].Tally)
+
 	require.EqualValues(t, 4*100-1208, stats("--turn-tokens", "100").Total.Saved, "a gate may cost more than it saves")
 	require.Equal(t, 8, stats("--since", "1h").Total.Messages)
 	later := stats("--since", time.Now().Add(time.Hour).Format(time.RFC3339))
@@ -98,10 +102,13 @@ func TestTriageStats(t *testing.T) {
 	require.NotNil(t, later.Since)
 	require.Empty(t, later.Groups)
 
+	code, stdout, stderr = s.command("triage", "stats", "--by", "day")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `^DAY +MESSAGES .*\n`+all.Days[0].Day+` +8 +4 +4 .*\nall +8 +4 +4 `, stdout)
 	code, stdout, stderr = s.command("triage", "stats")
 	require.Zero(t, code, stderr)
-	require.Regexp(t, `GROUP +MESSAGES +ANSWERED +SKIPPED +BOT_NAME +ERROR +MODEL +QUIET +TOO_SHORT +MARKED +MISSED +WASTED +TOKENS +SAVED`, stdout)
-	require.Regexp(t, `all +8 +4 +4 +1 +1 +4 +1 +1 +4 +2 +1 +1208 +38792\n`, stdout)
+	require.Regexp(t, `GROUP +MESSAGES +ANSWERED +SKIPPED +BOT_NAME +ERROR +MODEL +QUIET +TOO_SHORT +MARKED +MISSED +WASTED +MEDIAN +P95 +TOKENS +SAVED`, stdout)
+	require.Regexp(t, `all +8 +4 +4 +1 +1 +4 +1 +1 +4 +2 +1 +0.0 ms +0.0 ms +1208 +38792\n`, stdout)
 	require.Contains(t, stdout, "tokens of the gate's model: 1200 in and 8 out, for 4 messages\nturns avoided: 4\n")
 	require.Contains(t, stdout, "4 skipped × 10000 a turn (--turn-tokens) − 1208 of the gate's model = 38792\n")
 }

@@ -16,6 +16,8 @@ import (
 type skipped struct {
 	// Pending are the messages that no turn was told, oldest first.
 	Pending []pending `json:"pending"`
+	// Left counts the older messages that were left out of Pending.
+	Left int `json:"left,omitempty"`
 	// Delivered is what the last run was told.
 	Delivered delivery `json:"told,omitzero"`
 }
@@ -32,6 +34,10 @@ type delivery struct {
 	// Request is the id of the request that got them, "" for one without an id.
 	Request string    `json:"request,omitempty"`
 	Was     []pending `json:"was,omitempty"` // as they were, for [Store.PutBack]
+	// Left is how many older messages were left out, WasLeft those among them that
+	// were not pending any more.
+	Left    int `json:"left,omitempty"`
+	WasLeft int `json:"wasLeft,omitempty"`
 	// Again reports whether the run was retried and got the messages again.
 	Again bool `json:"again,omitempty"`
 }
@@ -64,21 +70,31 @@ func (s *Store) Pend(ctx context.Context, group, messageID string, now time.Time
 			return false, nil
 		}
 		doc.Pending = append(doc.Pending, pending{messageID, now.UnixMilli()})
-		doc.Pending = doc.Pending[max(0, len(doc.Pending)-MaxSkipped):]
+		doc.leaveOut()
 		return true, nil
 	})
+}
+
+// leaveOut keeps the newest [MaxSkipped] messages.
+func (doc *skipped) leaveOut() {
+	if over := len(doc.Pending) - MaxSkipped; over > 0 {
+		doc.Pending = doc.Pending[over:]
+		doc.Left += over
+	}
 }
 
 // Take returns the newest skipped messages of a turn's group that no run was told,
 // at most most, oldest first, and records that the run was told them. The same run
 // gets the same messages again, another run does not. Messages beyond most are
-// never told. again reports whether the run was known; a run without an id is
-// never known.
-func (s *Store) Take(ctx context.Context, turn Turn, most int, now time.Time) (out []Decision, again bool, err error) {
+// never told; left is how many there are, among those beyond [MaxSkipped] also ones that
+// were answered in the end. again reports whether the run was known; a run without an id
+// is never known.
+func (s *Store) Take(ctx context.Context, turn Turn, most int, now time.Time) (out []Decision, left int, again bool, err error) {
 	err = change(ctx, s.decisions, skippedKey+subjects.Name(turn.Group), func(doc *skipped) (bool, error) {
 		if again = turn.Run != "" && doc.Delivered.Run == turn.Run; again {
 			out, _, err = s.resolve(ctx, turn.Group, ids(doc.Delivered.IDs), now)
 			known := doc.Delivered.Again
+			left = doc.Delivered.Left
 			doc.Delivered.Again = true
 			return !known, err
 		}
@@ -92,18 +108,19 @@ func (s *Store) Take(ctx context.Context, turn Turn, most int, now time.Time) (o
 			doc.Pending = undecided
 			return changed, nil
 		}
-		out = out[max(0, len(out)-most):]
-		doc.Delivered = delivery{Run: turn.Run, Request: turn.Request, Was: slices.DeleteFunc(doc.Pending, func(p pending) bool { return slices.Contains(undecided, p) })}
+		over := max(0, len(out)-most)
+		out, left = out[over:], doc.Left+over
+		doc.Delivered = delivery{Run: turn.Run, Request: turn.Request, Left: left, WasLeft: doc.Left, Was: slices.DeleteFunc(doc.Pending, func(p pending) bool { return slices.Contains(undecided, p) })}
 		for _, d := range out {
 			doc.Delivered.IDs = append(doc.Delivered.IDs, d.MessageID)
 		}
-		doc.Pending = undecided
+		doc.Pending, doc.Left = undecided, 0
 		return true, nil
 	})
 	if err != nil {
-		return nil, again, err
+		return nil, 0, again, err
 	}
-	return out, again, nil
+	return out, left, again, nil
 }
 
 func ids(list []string) []pending {
@@ -154,7 +171,8 @@ func (s *Store) PutBack(ctx context.Context, turn Turn) error {
 			return false, nil
 		}
 		doc.Pending = append(slices.Clone(doc.Delivered.Was), doc.Pending...)
-		doc.Pending = doc.Pending[max(0, len(doc.Pending)-MaxSkipped):]
+		doc.Left += doc.Delivered.WasLeft
+		doc.leaveOut()
 		doc.Delivered = delivery{}
 		return true, nil
 	})

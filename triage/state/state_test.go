@@ -49,12 +49,49 @@ func skip(t *testing.T, s *state.Store, id string, now time.Time) {
 // take returns the ids that a run is told.
 func take(t *testing.T, s *state.Store, run string, most int, now time.Time) (ids []string) {
 	t.Helper()
-	told, _, err := s.Take(t.Context(), state.Turn{Group: group, Run: run}, most, now)
+	told, _, _, err := s.Take(t.Context(), state.Turn{Group: group, Run: run}, most, now)
 	require.NoError(t, err)
 	for _, d := range told {
 		ids = append(ids, d.MessageID)
 	}
 	return ids
+}
+
+func TestOlderMessagesAreCounted(t *testing.T) {
+	t.Parallel()
+	s, now := open(t, natstest.Start(t, nil)), time.Now()
+	left := func(turn state.Turn, most int) (told, left int) {
+		t.Helper()
+		out, left, _, err := s.Take(t.Context(), turn, most, now)
+		require.NoError(t, err)
+		return len(out), left
+	}
+	for i := range state.MaxSkipped + 4 {
+		skip(t, s, fmt.Sprint("m", i), now)
+	}
+	r1 := state.Turn{Group: group, Run: "r1"}
+	told, over := left(r1, 10)
+	require.Equal(t, []int{10, state.MaxSkipped - 10 + 4}, []int{told, over})
+	require.NoError(t, s.PutBack(t.Context(), r1))
+	told, over = left(state.Turn{Group: group, Run: "r2"}, 20)
+	require.Equal(t, []int{20, state.MaxSkipped - 20 + 4}, []int{told, over}, "put back with those that were left out")
+	told, over = left(state.Turn{Group: group, Run: "r2"}, 20)
+	require.Equal(t, []int{20, state.MaxSkipped - 20 + 4}, []int{told, over}, "the run asks again")
+	skip(t, s, "next", now)
+	told, over = left(state.Turn{Group: group, Run: "r3"}, 20)
+	require.Equal(t, []int{1, 0}, []int{told, over})
+}
+
+func TestResponseTimes(t *testing.T) {
+	t.Parallel()
+	var tally state.Tally
+	tally.Price(0)
+	require.Equal(t, state.Response{}, tally.Response)
+	for i := range 100 {
+		tally.Add(state.Decision{Verdict: state.Skip, ElapsedMs: float64(100 - i)}, "")
+	}
+	tally.Price(0)
+	require.Equal(t, state.Response{MedianMs: 50, P95Ms: 95}, tally.Response)
 }
 
 func TestTheFirstDecisionStands(t *testing.T) {
@@ -189,7 +226,7 @@ func TestPutBackOfAnEarlierRequest(t *testing.T) {
 	now := time.Now()
 	of := func(run, request string) state.Turn { return state.Turn{Group: group, Run: run, Request: request} }
 	told := func(turn state.Turn) int {
-		out, _, err := s.Take(t.Context(), turn, 50, now)
+		out, _, _, err := s.Take(t.Context(), turn, 50, now)
 		require.NoError(t, err)
 		return len(out)
 	}

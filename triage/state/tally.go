@@ -1,5 +1,10 @@
 package state
 
+import (
+	"math"
+	"slices"
+)
+
 // Tally sums up the decisions in a group, or in all groups.
 type Tally struct {
 	// Group is "" for all groups.
@@ -18,10 +23,21 @@ type Tally struct {
 	// tokens that took.
 	Asked  int    `json:"asked"`
 	Tokens Tokens `json:"tokens"`
+	// Response is how long the gate took to decide.
+	Response Response `json:"response"`
 	// Avoided is the number of turns that were not run, Saved the tokens that this
 	// saves; negative if the gate costs more.
 	Avoided int   `json:"turnsAvoided"`
 	Saved   int64 `json:"tokensSaved"`
+
+	took []float64 // of the decisions, in ms
+}
+
+// Response are quantiles of the time until a decision, in milliseconds; 0 without
+// decisions.
+type Response struct {
+	MedianMs float64 `json:"medianMs"`
+	P95Ms    float64 `json:"p95Ms"`
 }
 
 // Add counts a decision. mark is a person's verdict, "" for an unmarked
@@ -31,6 +47,7 @@ func (t *Tally) Add(d Decision, mark string) {
 		t.Reasons = map[string]int{}
 	}
 	t.Messages++
+	t.took = append(t.took, d.ElapsedMs)
 	t.Reasons[d.Reason]++
 	if d.Verdict == Skip {
 		t.Skipped++
@@ -56,10 +73,23 @@ func (t *Tally) Add(d Decision, mark string) {
 // Spent returns the tokens that the gate's model used.
 func (t *Tally) Spent() int64 { return int64(t.Tokens.In) + int64(t.Tokens.Out) }
 
-// Price computes the savings of the gate if a turn takes turnTokens tokens.
+// Price computes the savings of the gate if a turn takes turnTokens tokens, and the
+// response times.
 func (t *Tally) Price(turnTokens int) {
+	slices.Sort(t.took)
+	t.Response = Response{quantile(t.took, 0.5), quantile(t.took, 0.95)}
 	t.Avoided = t.Skipped
 	t.Saved = int64(t.Avoided)*int64(turnTokens) - t.Spent()
+}
+
+// quantile returns the smallest of the sorted values that at least the share q of them
+// do not exceed; 0 without values.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return sorted[max(rank, 1)-1]
 }
 
 // Message names a message of a group.
