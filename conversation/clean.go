@@ -62,6 +62,11 @@ func strip(text string, mayBeCut bool, r *reading) string {
 		s.out = append(s.out, text[i:end+1]...)
 		i = end + 1
 		switch {
+		case text[end] == '`':
+			if code := s.code(text, end); code > i {
+				s.out = append(s.out, text[i:code]...)
+				i = code
+			}
 		case text[end] == '>':
 			s.tag()
 		case bytes.HasSuffix(s.out, []byte(payload.UntrustedHeader)):
@@ -74,21 +79,60 @@ func strip(text string, mayBeCut bool, r *reading) string {
 }
 
 // nextEnd returns the index, from i on, of the next byte with which a tag, the
-// header or a heading can end, or -1.
+// header or a heading can end or code begins, or -1.
 func nextEnd(text string, i int) int {
 	for ; i < len(text); i++ {
-		if c := text[i]; c == '>' || c == ':' || c == ctxMark[len(ctxMark)-1] {
+		if c := text[i]; c == '>' || c == ':' || c == '`' || c == ctxMark[len(ctxMark)-1] {
 			return i
 		}
 	}
 	return -1
 }
 
+// code returns where the code ends that begins at text[i:], a span on its line or a
+// fence; i if none does. Tags in it are what a person writes about. In a block, and
+// where a gateway's heading is in it, it is no code.
+func (s *stripper) code(text string, i int) int {
+	if len(s.open) > 0 {
+		return i
+	}
+	marks := skip(text, i, "`") - i
+	begin := i + marks
+	var n int
+	if marks >= len(codeFence) {
+		n = s.fenceEnd(text, begin)
+	} else if n = strings.IndexAny(text[begin:min(len(text), begin+maxSpanBytes)], "`\n"); n >= 0 && text[begin+n] == '\n' {
+		n = -1
+	}
+	if n < 0 {
+		return begin
+	}
+	inner := text[begin : begin+n]
+	if strings.Contains(inner, ctxMark) || strings.Contains(inner, untrusted) || strings.Contains(inner, payload.UntrustedHeader) {
+		return begin
+	}
+	return skip(text, begin+n, "`")
+}
+
+// fenceEnd returns how far the fence's end is, -1 without one.
+func (s *stripper) fenceEnd(text string, begin int) int {
+	if s.unfenced {
+		return -1
+	}
+	n := strings.Index(text[begin:], codeFence)
+	s.unfenced = n < 0
+	return n
+}
+
+// maxSpanBytes bounds a span of code on a line.
+const maxSpanBytes = 400
+
 type stripper struct {
 	out        []byte
 	open       []opening
 	names      map[string]*block
-	incomplete int // where JSON that does not end was given up
+	incomplete int  // where JSON that does not end was given up
+	unfenced   bool // no code fence follows
 	reading    *reading
 	operator   *Frames
 }

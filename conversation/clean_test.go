@@ -186,7 +186,8 @@ func FuzzClean(f *testing.F) {
 		for name := range blockNames {
 			for _, tag := range []string{"<" + name + ">", "</" + name + ">"} {
 				// Kelvin's sign has k as its lower case, but is not one.
-				if strings.Contains(lower, tag) && !strings.ContainsRune(got, '\u212a') {
+				// In code, people write about tags.
+				if strings.Contains(lower, tag) && !strings.ContainsAny(got, "\u212a`") {
 					t.Fatalf("%s survives in %q", tag, got)
 				}
 			}

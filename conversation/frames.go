@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"intenthint/payload"
@@ -292,9 +291,10 @@ func deliveryHint(_ *reading, s string) (int, string) {
 }
 
 // systemHead matches the first of the lines of what happened since the last
-// message; it has the time. A person may begin with "System: Windows".
+// message; it has the time. A person may begin with "System: Windows", or with
+// "System: [x] done".
 var (
-	systemHead = regexp.MustCompile(`^System(?: \(untrusted\))?: ?\[`)
+	systemHead = regexp.MustCompile(`^System(?: \(untrusted\))?: ?\[[^\]\n]{0,40}\d{1,2}:\d{2}`)
 	systemLine = regexp.MustCompile(`^System(?: \(untrusted\))?:`)
 )
 
@@ -411,7 +411,7 @@ var channels = []string{
 }
 
 // envelope takes a bracket that names a channel, a time or a sender.
-func envelope(_ *reading, s string) (int, string) {
+func envelope(r *reading, s string) (int, string) {
 	end := strings.IndexByte(s[:min(len(s), maxTagBytes)], ']')
 	if end < 0 {
 		return 0, ""
@@ -432,64 +432,8 @@ func envelope(_ *reading, s string) (int, string) {
 	if strings.TrimSpace(rest) == "" {
 		return 0, ""
 	}
-	if fromHead.MatchString(inner) || isSender(inner) {
+	if fromHead.MatchString(inner) || r.senders[inner] || isSender(inner) && isNamed(inner, rest) {
 		return end + 1, ""
 	}
 	return 0, ""
-}
-
-// identified matches a sender with a number or an address: "Ada (+49…)", "+49…".
-var identified = regexp.MustCompile(`^(?:[^:\n]{1,60} \((?:@[^()\n]{1,40}|[^()\s]*\d[^()\s]*)\)|\+\d{6,15}|\((?:self|sender)\))$`)
-
-// stampHead matches an envelope that is only a time. No sender follows it.
-var stampHead = regexp.MustCompile(`^(?:\p{L}{2,3},? )?\d{4}-\d{2}-\d{2}`)
-
-// senderPrefix returns the length of the sender that the gateway repeats behind
-// an envelope: "[WhatsApp Ada +2m …] Ada: words".
-func senderPrefix(rest, header string) int {
-	const maxSenderBytes = 100 // a name and its colon
-	if stampHead.MatchString(header) {
-		return 0
-	}
-	line := rest[:min(endOfLine(rest), maxSenderBytes)]
-	i := strings.Index(line, ": ")
-	if i < 0 {
-		return 0
-	}
-	name := strings.TrimSpace(line[:i])
-	isGroup := strings.Contains(header, " id:") || strings.Contains(header, "#") || strings.Contains(header, "Group")
-	if len(name) > 1 && (strings.Contains(header, name) || identified.MatchString(name) || isGroup && isSender(name)) {
-		return i + len(": ")
-	}
-	return 0
-}
-
-// isSender reports whether a bracket at the beginning is a person's name: up to
-// four words, each with a capital or of a script without them, and no mark that
-// people put in front of a text themselves ("[WIP]", "[Draft]", "[x]").
-func isSender(s string) bool {
-	const maxNameChars, maxNameWords = 40, 4 // beyond that it is a sentence
-	words := strings.Fields(s)
-	if len(words) == 0 || len(words) > maxNameWords || utf8.RuneCountInString(s) > maxNameChars || utf8.RuneCountInString(s) < 2 || ownMarks[strings.ToLower(s)] {
-		return false
-	}
-	shouted, hasLetter := true, false
-	for _, word := range words {
-		first, _ := utf8.DecodeRuneInString(word)
-		marked := first == '@' || strings.ContainsAny(word, "_0123456789")
-		if unicode.IsLower(first) && !marked {
-			return false
-		}
-		for _, c := range word {
-			switch {
-			case unicode.IsLetter(c), unicode.IsMark(c):
-				hasLetter = true
-				shouted = shouted && unicode.IsUpper(c)
-			case unicode.IsDigit(c), strings.ContainsRune("'’._-@()+#·", c):
-			default:
-				return false
-			}
-		}
-	}
-	return hasLetter && !shouted
 }

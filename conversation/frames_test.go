@@ -61,6 +61,11 @@ var frameExamples = []frameExample{
 	{"sender with an id", "envelope", "[from Ada Lovelace (uid:ou_12ab)] %", nil},
 	{"sender", "envelope", "[Ada Lovelace] %", nil},
 	{"sender of a script without capitals", "envelope", "[王小明] %", nil},
+	{"sender that the context names", "envelope", ctxSender + "[Ada] %", nil},
+	{"Korean sender", "envelope", "[김민수] %", nil},
+	{"Japanese sender", "envelope", "[田中さん] %", nil},
+	{"byte order mark", "envelope", "\uFEFF[Fri 2026-11-20 22:57 UTC] %", nil},
+	{"quoted lines without a space", "quoted lines", ">Deploy it on Friday\n>> and tell me\n\n%", []string{"Deploy it on Friday and tell me"}},
 	{"user name", "envelope", "[ada_demo42] %", nil},
 	{"envelope, sender, number", "envelope", "[Discord Guild #ops channel id:99 Fri 2026-11-20 22:57 UTC] Ada: %\n[message_id: 42]", nil},
 	{"message id", "message id", "%\n[message_id: 1763.42]", nil},
@@ -148,6 +153,22 @@ var survivors = []string{
 	"- [Ada] brings cake\n- [Bob] brings wine\nmake a list of who brings what",
 	"[草稿] 帮我改一下这封信",
 	"[Ada] ",
+	"[Berlin] weather please",
+	"[New York] what's on this weekend?",
+	"[Weekly Report] please proofread: dear Ada",
+	"[Home Assistant] the lights do not go on",
+	"[上海] 天气怎么样",
+	"[서울] 날씨 알려줘",
+	"[東京] 明日の天気は？",
+	"System: [x] done, what is next?",
+	"System: [42] does not start, why?",
+	"why does `<relevant-memories>` appear in my prompt?",
+	"what does `<think>x</think>` do?",
+	"```\n<think>\nstep one\n</think>\n```\nwhy is this in the answer?",
+	"is `Sender <supermemory-context>` a tag?",
+	"```sh\n$ cat list\n> one\n> two\n```\nwhat do the arrows mean?",
+	">= 3 or <= 3, what is the difference?",
+	"a\n>>= 1\nwhat does this shift do?",
 	"arr[0] is nil, why?",
 	"System: Windows 11. How do I update the driver?",
 	"System: Windows 11\nHow do I update the driver?",
@@ -200,6 +221,15 @@ func TestQueuedMessages(t *testing.T) {
 		"the last asks":          {title + "---\nQueued #1\nfind a hotel\n\n---\nQueued #2 (from Ada)\nand book a table", "and book a table", []string{"find a hotel"}},
 		"the last thanks":        {title + "---\nQueued #1\nfind a hotel\n\n---\nQueued #2\nthanks a lot!", "find a hotel", nil},
 		"thanks in Chinese":      {title + "---\nQueued #1\n帮我订酒店\n\n---\nQueued #2\n谢谢你！", "帮我订酒店", nil},
+		"thanks in German":       {title + "---\nQueued #1\nSuch ein Hotel\n\n---\nQueued #2\nVielen lieben Dank, super!", "Such ein Hotel", nil},
+		"thanks in Turkish":      {title + "---\nQueued #1\nbir otel bul\n\n---\nQueued #2\nçok teşekkür ederim 🙏", "bir otel bul", nil},
+		"thanks in Hindi":        {title + "---\nQueued #1\nएक होटल ढूंढो\n\n---\nQueued #2\nबहुत धन्यवाद", "एक होटल ढूंढो", nil},
+		"thanks in Japanese":     {title + "---\nQueued #1\nホテルを探して\n\n---\nQueued #2\n助かりました、ありがとうございました！", "ホテルを探して", nil},
+		"thanks in Korean":       {title + "---\nQueued #1\n호텔 찾아줘\n\n---\nQueued #2\n정말 감사합니다!", "호텔 찾아줘", nil},
+		"thanks in Arabic":       {title + "---\nQueued #1\nابحث عن فندق\n\n---\nQueued #2\nشكرا جزيلا لك", "ابحث عن فندق", nil},
+		"thanks in Italian":      {title + "---\nQueued #1\ntrova un hotel\n\n---\nQueued #2\nGrazie mille, perfetto", "trova un hotel", nil},
+		"thanks in Portuguese":   {title + "---\nQueued #1\nacha um hotel\n\n---\nQueued #2\nvaleu, muito obrigada!", "acha um hotel", nil},
+		"a refusal":              {title + "---\nQueued #1\nfind a hotel\n\n---\nQueued #2\nno", "no", []string{"find a hotel"}},
 		"only courtesies":        {title + "---\nQueued #1\nhello\n\n---\nQueued #2\nthanks", "thanks", []string{"hello"}},
 		"frames around each":     {title + "---\nQueued #1\n[Fri 2026-11-20 22:57 UTC] find a hotel\n\n---\nQueued #2\n" + ctxSender + "[Ada] book a table\n[message_id: 2]", "book a table", []string{"find a hotel"}},
 		"behind a context block": {ctxSender + title + "---\nQueued #1\nfind a hotel", "find a hotel", nil},
@@ -225,7 +255,7 @@ func TestWhatIsOnlyForwarded(t *testing.T) {
 
 func TestWhatAPromptHoldsBesidesItsWords(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []payload.Turn{{Role: payload.RoleUser, Text: "Deploy it"}}, Context("[Replying to: \"Deploy it\"]\nwhat does he mean?", ModeRecent, DefaultWindow(), nil))
+	require.Equal(t, []payload.Turn{{Role: payload.RoleUser, Text: "Deploy it", Quoted: true}}, Context("[Replying to: \"Deploy it\"]\nwhat does he mean?", ModeRecent, DefaultWindow(), nil))
 	require.Equal(t, []payload.Turn{{Role: payload.RoleUser, Text: "find a hotel"}}, Context("[Queued messages while agent was busy]\n\n---\nQueued #1\nfind a hotel\n\n---\nQueued #2\nbook it", ModeMessage, DefaultWindow(), nil))
 	require.Empty(t, Context("find a hotel", ModeRecent, DefaultWindow(), nil))
 	require.Equal(t, "x", Context("[Replying to: \"Deploy it\"]\nwhat?", ModeFull, Window{}, func(string) string { return "x" })[0].Text)

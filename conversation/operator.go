@@ -27,7 +27,7 @@ func Use(f *Frames) { operator.Store(f) }
 var tagName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9:._-]*$`)
 
 // ParseFrames reads a comma-separated list of tag names and of RE2 patterns
-// between slashes. A pattern ends at a slash before a comma or at the end of the
+// between slashes. Tags of HTML, which people write themselves, are refused. A pattern ends at a slash before a comma or at the end of the
 // list, so it may hold commas and slashes; `/,` within it is written `[/],`. It
 // must not match an empty text.
 func ParseFrames(list string) (*Frames, error) {
@@ -56,6 +56,9 @@ func ParseFrames(list string) (*Frames, error) {
 			item, rest = strings.TrimSpace(rest[:end]), rest[end:]
 			if item == "" {
 				return nil, errors.New("empty entry")
+			}
+			if htmlTags[strings.ToLower(item)] {
+				return nil, fmt.Errorf("%q is a tag of HTML or XML that people write themselves", item)
 			}
 			if len(item) > maxNameBytes || len(item) < 2 || !tagName.MatchString(item) {
 				return nil, fmt.Errorf("%q is neither the name of a tag nor a pattern between slashes", item)

@@ -38,6 +38,8 @@ func TestParseFrames(t *testing.T) {
 		"a b":      "neither the name of a tag nor a pattern",
 		"<tag>":    "neither",
 		"x":        "neither",
+		"b":        "tag of HTML",
+		"ok,Table": `"Table" is a tag of HTML`,
 		"tag,,tag": "empty entry",
 		"tag,":     "empty entry",
 		"/abc":     "does not end in a slash",

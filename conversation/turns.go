@@ -186,11 +186,11 @@ func Beside(e payload.BeforePromptBuild) string {
 func Context(prompt string, mode QueryMode, window Window, stored func(string) string) []payload.Turn {
 	m := Read(prompt)
 	turns := make([]payload.Turn, 0, len(m.Quoted)+len(m.Earlier))
-	for _, said := range slices.Concat(m.Quoted, m.Earlier) {
+	for i, said := range slices.Concat(m.Quoted, m.Earlier) {
 		if stored != nil {
 			said = stored(said)
 		}
-		turns = append(turns, payload.Turn{Role: payload.RoleUser, Text: said})
+		turns = append(turns, payload.Turn{Role: payload.RoleUser, Text: said, Quoted: i < len(m.Quoted)})
 	}
 	if mode == ModeFull {
 		return turns

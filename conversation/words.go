@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,7 +66,7 @@ func read(prompt string, explain bool) Message {
 // message returns the words of a prompt, the queued messages before them, and the
 // words with their lines, in which frames may be left that show on one line alone.
 func (r *reading) message(prompt string) (earlier []string, words, lines string) {
-	lines = r.settle(strings.ToValidUTF8(prompt, "\uFFFD"))
+	lines = r.settle(strings.TrimLeft(strings.ToValidUTF8(prompt, "\uFFFD"), invisible))
 	if queued(lines) != nil {
 		return r.last(queued(lines))
 	}
@@ -75,12 +76,17 @@ func (r *reading) message(prompt string) (earlier []string, words, lines string)
 	return nil, words, lines
 }
 
+// invisible are the characters without a shape that may stand at the beginning of a
+// prompt: a byte order mark, white space of no width, marks of direction.
+const invisible = "\uFEFF\u200B\u200E\u200F\u2060 \t\r\n"
+
 // reading is one reading of a prompt. A nil reading notes nothing.
 type reading struct {
 	explain   bool
 	removed   []Removal
 	quoted    []string
 	forwarded bool
+	senders   map[string]bool // whom its context blocks name
 	// marks holds where a mark comes next, as the distance from the end of the
 	// text, or -1. Many openings cost no more than one.
 	marks map[string]int
@@ -98,6 +104,7 @@ func (r *reading) context(heading, body string) {
 		return
 	}
 	r.note("context block", heading+body)
+	r.sender(body)
 	switch {
 	case strings.HasPrefix(heading, "Forwarded"), strings.HasPrefix(heading, "Reply"), strings.HasPrefix(heading, "Replied"),
 		strings.HasPrefix(heading, "Thread starter"):
@@ -268,17 +275,25 @@ func (r *reading) index(s, mark string) int {
 	return len(s) - fromEnd
 }
 
+// quotedLine matches a line that quotes a message: ">" and a space, a letter, a mark or
+// another ">". ">=" and ">>" alone are code.
+var quotedLine = regexp.MustCompile(`^>(?:>* |>*[\pL\pP]|$)`)
+
 // quote notes a text that the person quotes.
 func (r *reading) quote(s string) { r.quoted = append(r.quoted, s) }
 
 // quotes removes lines that quote a message ("> …") where there are words besides.
 func (r *reading) quotes(s string) string {
-	if !strings.HasPrefix(s, "> ") && !strings.Contains(s, "\n> ") {
+	if !strings.HasPrefix(s, ">") && !strings.Contains(s, "\n>") {
 		return s
 	}
 	var words, quoted strings.Builder
+	inFence := false
 	for line := range strings.Lines(s) {
-		if strings.HasPrefix(line, ">") {
+		if strings.HasPrefix(strings.TrimLeft(line, " "), codeFence) {
+			inFence = !inFence
+		}
+		if !inFence && quotedLine.MatchString(line) {
 			quoted.WriteString(strings.TrimLeft(line, "> "))
 		} else {
 			words.WriteString(line)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,13 +87,13 @@ func TestTheCurrentMessageIsTheLatest(t *testing.T) {
 			}
 			require.Len(t, seen, 1)
 			require.Equal(t, row.latest, seen[0].Latest)
-			require.Equal(t, row.before, seen[0].Conversation)
+			require.Equal(t, row.before, stored(seen[0].Conversation))
 			turn := r.turns(t)[0]
 			require.Equal(t, row.prompt, turn.Prompt)
 			require.Equal(t, row.message, turn.Message)
 			require.Equal(t, row.latest, conversation.Latest(turn.Said()))
 			require.True(t, ok)
-			require.Equal(t, row.before, before)
+			require.Equal(t, row.before, stored(before))
 		})
 	}
 }
@@ -149,4 +150,13 @@ func TestACurrentMessageIsRedacted(t *testing.T) {
 	turn := r.turns(t)[0]
 	require.Equal(t, "mail [EMAIL] the code", turn.Message)
 	require.Equal(t, "memories\n\nmail [EMAIL] the code", turn.Prompt)
+}
+
+// stored returns turns as they are stored: without the marks of quotations.
+func stored(turns []payload.Turn) []payload.Turn {
+	out := slices.Clone(turns)
+	for i := range out {
+		out[i].Quoted = false
+	}
+	return out
 }

@@ -12,6 +12,9 @@ type Turn struct {
 	// Role is [RoleUser] or [RoleAssistant].
 	Role string `json:"role"`
 	Text string `json:"text"`
+	// Quoted marks a text that the latest message quotes or forwards. It is not
+	// stored.
+	Quoted bool `json:"-"`
 }
 
 // Sources of a classification (contract §3, Hint-Source).

@@ -284,6 +284,25 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 
 // verdictOn classifies a message in its conversation. sc holds the words that decided.
 func (m *Model) verdictOn(sc *scratch, in *classify.Input, allowed []bool, by *embedding) verdict {
+	isQuoted := func(t payload.Turn) bool { return t.Quoted }
+	if !slices.ContainsFunc(in.Conversation, isQuoted) {
+		return m.verdictIn(sc, in, allowed, by)
+	}
+	// What is quoted helps where the words alone say nothing, and never decides
+	// against them (contract §5).
+	alone := *in
+	alone.Conversation = slices.DeleteFunc(slices.Clone(in.Conversation), isQuoted)
+	v := m.verdictIn(sc, &alone, allowed, by)
+	if !v.other() && v.pFirst >= likely {
+		return v
+	}
+	if v = m.verdictIn(sc, in, allowed, by); !v.other() {
+		return v
+	}
+	return m.verdictIn(sc, &alone, allowed, by)
+}
+
+func (m *Model) verdictIn(sc *scratch, in *classify.Input, allowed []bool, by *embedding) verdict {
 	message, before := in.Latest, in.Before()
 	if in.Paste != nil {
 		v, bare, ok := m.aroundPaste(sc, message, in.Paste, len(before) > 0, allowed, by)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
+	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 )
@@ -104,4 +105,25 @@ func TestASuggestionIsOneBoundedLine(t *testing.T) {
 	require.Empty(t, also(""))
 	require.Equal(t, "also asks: a b", also("a\nb"))
 	require.Equal(t, len("also asks: ")+maxAlso, utf8.RuneCountInString(also(strings.Repeat("é", 500))))
+}
+
+// A quotation helps where the words alone say nothing, and never decides against
+// them.
+func TestQuotationsAreContext(t *testing.T) {
+	t.Parallel()
+	catalog := intents.Bundled()
+	m := Trained(catalog)
+	answer := func(prompt string) string {
+		return m.Classify(classify.Input{
+			Catalog: catalog, Latest: conversation.Latest(prompt), Conversation: conversation.Context(prompt, conversation.ModeRecent, conversation.DefaultWindow(), nil),
+		}).Intent
+	}
+	for _, quoted := range tasks {
+		for _, words := range append([]string{"turn it off", "the cheapest flight", "mach lauter", "天気は？", "la météo ?", "погода?"}, tasks...) {
+			require.Equal(t, answer(words), answer(">"+quoted+"\n\n"+words), "%s > %s", words, quoted)
+			require.Equal(t, answer(words), answer("[Replying to Bob id:1]\n"+quoted+"\n[/Replying]\n\n"+words), "%s > %s", words, quoted)
+		}
+	}
+	require.Equal(t, "PRODUCTIVITY_CALENDAR", answer("> Remind me at 6 pm to call the dentist.\n\nand what about 7?"))
+	require.Equal(t, "TRANSLATION", answer("> Translate this sentence into French: the train is late.\n\nand into Italian?"))
 }

@@ -118,5 +118,9 @@ func TestClassifyExplainsWhatItRead(t *testing.T) {
 	stdout = apptest.Buffer{}
 	require.Zero(t, env.run(t.Context(), []string{"classify", "--explain", "<media:image>"}, &stdout, &stderr), stderr.String())
 	require.Equal(t, "words    \"\"\nremoved  tag <media:image>: \"<media:image>\"\n", stdout.String())
-	require.Equal(t, exitUsage, env.run(t.Context(), []string{"classify", "<media:image>"}, &stdout, &stderr))
+	require.Equal(t, exitUsage, env.run(t.Context(), []string{"classify", "[message_id: 3]"}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "no words of a user are left")
+	stderr = apptest.Buffer{}
+	require.Equal(t, exitUsage, env.run(t.Context(), []string{"classify", " "}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "missing text")
 }

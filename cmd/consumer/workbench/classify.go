@@ -71,11 +71,17 @@ const RunnersUp = 4
 
 // Validate rejects a message without text.
 func (c *Classify) Validate() error {
-	if c.latest() == "" && !c.Explain {
+	switch {
+	case c.Explain || c.latest() != "":
+		return nil
+	case text.Blank(c.message()):
 		return errors.New("missing text")
 	}
-	return nil
+	return errNoWords
 }
+
+// errNoWords reports a message of frames alone.
+var errNoWords = errors.New("no words of a user are left in the message: all of it is what gateways and plugins put around one (--explain shows what was removed)")
 
 func (c *Classify) message() string { return strings.Join(c.Text, " ") }
 
@@ -92,7 +98,7 @@ func (c *Classify) Run(inv *cli.Invocation) error {
 	latest := c.latest()
 	if latest == "" {
 		if !c.Explain { // the operator's frames are all of it
-			return errors.New("the message has frames alone, and no words of a user")
+			return errNoWords
 		}
 		if c.JSON {
 			return cli.PrintJSON(inv, map[string]any{"explanation": c.explain()})
