@@ -30,6 +30,7 @@ var bounds = map[string]struct {
 		[]string{"-2", "0", "0GiB", "8388608TiB", "9223372036854775807", "9223373TB"},
 	},
 	"repeatAfter":      {map[string]string{"0": "0", maxInt32: maxInt32}, []string{"-1", "2147483648"}},
+	"budget":           {map[string]string{"0": "0", maxInt32: maxInt32}, []string{"-1", "2147483648", "16kB"}},
 	"historyLimit":     {map[string]string{"0": "0", maxInt32: maxInt32}, []string{"-1", "2147483648"}},
 	"maxInflight":      {map[string]string{"1": "1", maxInt32: maxInt32}, []string{"0", "2147483648"}},
 	"localAccept":      {map[string]string{"0": "0", "1": "1"}, []string{"-0.0001", "1.0001", "NaN", "+Inf"}},

@@ -89,7 +89,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Learn:        "off",
 		Form:         render.Full,
 		Frame:        render.FrameOperator,
-		Repeat:       said.Rule{Repeat: said.Changed, After: 8},
+		Repeat:       said.Rule{Repeat: said.Changed, After: 8, Budget: 16384},
 		env:          map[string]string{},
 	}, c)
 }

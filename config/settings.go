@@ -170,6 +170,8 @@ var settings = []setting{
 		setting{field: "repeat", def: string(said.Changed), doc: "changed or always; when a session gets a hint again that it already got"}),
 	in(func(c *Config) *int { return &c.Repeat.After }, wholeNumber(0, math.MaxInt32),
 		setting{field: "repeatAfter", def: "8", doc: "with changed, after how many turns the same hint is repeated; 0 for never"}),
+	in(func(c *Config) *int { return &c.Repeat.Budget }, wholeNumber(0, math.MaxInt32),
+		setting{field: "budget", def: "16384", doc: "bytes of hints in a session after which hints are brief, where the gateway keeps hints in the history; 0 for no limit"}),
 	in(func(c *Config) *render.Form { return &c.Form }, oneOf(render.Full, render.Original, render.Brief),
 		setting{field: "form", def: string(render.Full), doc: "full, original or brief; original has all lines of the original plugin's hints, brief leaves out the intent's prompt and the complexity prompt"}),
 	in(func(c *Config) *render.Frame { return &c.Frame }, oneOf(render.FrameOperator, render.FrameUntrusted),

@@ -369,19 +369,19 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 }
 
 // form returns the form of a hint: brief if the gateway keeps hints in the
-// conversation and the intent's prompt is already there.
+// conversation, and the intent's prompt is already there, or enough of others.
 func (h *Hinter) form(t turn, c payload.Classification) render.Form {
-	if t.keyword == nil && t.told(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(c)) {
+	if h.briefly(t, t.lastHint(c)) {
 		return render.Brief
 	}
 	return t.set.Style.Form
 }
 
-// told reports whether the session's conversation contains the prompt of a
-// hint's intent. last is the hint that the session was given last; nil for
-// none.
-func (t *turn) told(last *payload.LastHint, now payload.LastHint) bool {
-	return t.set.Repeat.Told(last, now) && t.req.Context.KeepsHints
+// briefly reports whether a hint is to be brief because of those that the session's
+// conversation holds.
+func (h *Hinter) briefly(t turn, now payload.LastHint) bool {
+	ctx := t.req.Context
+	return ctx.KeepsHints && t.set.Repeat.Brief(h.Answers.Sessions.Kept(ctx.Session(), int64(ctx.KeptSince)), now, t.ownHint())
 }
 
 // failure returns the Hint-Skip for an error of the classifier.

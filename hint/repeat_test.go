@@ -337,7 +337,7 @@ func TestAnotherComplexityIsSaidInBrief(t *testing.T) {
 		forms []string
 		turns []int // since the hint, by turn
 	}{
-		{"where hints are kept in the history", true, []string{"full", "brief", "none", "brief", "full"}, []int{0, 1, 2, 3, 0}},
+		{"where hints are kept in the history", true, []string{"full", "brief", "none", "brief", "brief"}, []int{0, 0, 1, 0, 0}},
 		{"elsewhere", false, []string{"full", "full", "none", "full", "full"}, []int{0, 0, 1, 0, 0}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -406,4 +406,112 @@ func TestACompactionAfterABriefHintWasMade(t *testing.T) {
 	require.Zero(t, last.Turns)
 
 	require.Contains(t, given(handle(t, h, keeping("r2", "low"))), "Write code.")
+}
+
+// keeping asks about texts, as a gateway that keeps hints since a time, and returns
+// the form of each hint.
+func keeping(t *testing.T, h *Hinter, from int, since float64, texts ...string) (forms []string) {
+	t.Helper()
+	for i, s := range texts {
+		req := prompt(fmt.Sprint("r", from+i), s)
+		req.Envelope.TS += int64(from + i)
+		req.Context.KeepsHints, req.Context.KeptSince = true, since
+		switch hint := given(handle(t, h, req)); {
+		case hint == "":
+			forms = append(forms, "none")
+		case strings.Contains(hint, "Write code.") || strings.Contains(hint, "Chat away."):
+			forms = append(forms, "full")
+		default:
+			forms = append(forms, "brief")
+		}
+	}
+	return forms
+}
+
+func TestAPromptInTheConversationIsNotSaidAgain(t *testing.T) {
+	at := prompt("", "").Envelope.TS
+	signal := func(hook string) func(h *Hinter) {
+		return func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal(hook, "e", at+5, prompt("", "").Context)) }
+	}
+	for _, row := range []struct {
+		name  string
+		do    func(h *Hinter)
+		since float64
+		forms []string // of a second "code" and a third "hello"
+	}{
+		{"however many turns ago", func(*Hinter) {}, 0, []string{"brief", "brief"}},
+		{"unless a compaction came in between", signal("after_compaction"), 0, []string{"full", "full"}},
+		{"or the session's start", signal("session_start"), 0, []string{"full", "full"}},
+		{"or its end", signal("session_end"), 0, []string{"full", "full"}},
+		{"or the gateway was started again", func(*Hinter) {}, float64(at + 5), []string{"full", "full"}},
+		{"or the text of the intent was changed", func(h *Hinter) {
+			h.Use(settingsWith(func(s *Settings) {
+				changed := intents.NewCatalog([]intents.Intent{
+					{ID: "CODE", Name: "Code", Triggers: []string{"code"}, Prompt: "Write code. Now."},
+					catalogIntent(t, "CHAT"),
+				})
+				s.Catalog = func(string) *intents.Catalog { return changed }
+			}))
+		}, 0, []string{"full", "brief"}},
+		{"a hint on every turn is brief, too", func(h *Hinter) { h.Use(settingsWith(func(s *Settings) { s.Repeat.Repeat = said.Always })) }, 0, []string{"brief", "brief"}},
+		{"a hint that did not arrive was not said", func(h *Hinter) {
+			h.Answers.Learn(payload.EncodeSignal("before_prompt_build", "e", at+1, prompt("r1", "").Context))
+		}, 0, []string{"brief", "full"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := hinter(&recorder{}, repeating())
+			require.Equal(t, []string{"full", "full"}, keeping(t, h, 0, 0, "code", "hello"))
+			row.do(h)
+			require.Equal(t, row.forms, keeping(t, h, 10, row.since, "code", "hello"))
+		})
+	}
+	t.Run("also after the turns after which a hint is repeated", func(t *testing.T) {
+		h := hinter(&recorder{}, repeating())
+		require.Equal(t, []string{"full", "none", "none", "none", "brief", "none"}, keeping(t, h, 0, 0, "code", "code", "code", "code", "code", "code"))
+	})
+	t.Run("not where the gateway keeps no hints", func(t *testing.T) {
+		var r recorder
+		h := hinter(&r, repeating())
+		skips(t, h, 0, "code", "hello")
+		require.Contains(t, given(handle(t, h, prompt("r2", "code"))), "Write code.")
+		require.Nil(t, r.turns(t)[0].Kept)
+	})
+}
+
+func catalogIntent(t *testing.T, id string) intents.Intent {
+	t.Helper()
+	in, ok := catalog.Lookup(id)
+	require.True(t, ok)
+	return in
+}
+
+func TestTheBudgetOfASession(t *testing.T) {
+	with := func(budget int) *Settings {
+		return settingsWith(func(s *Settings) { s.Repeat.Budget = budget })
+	}
+	h := hinter(&recorder{}, with(1))
+	require.Equal(t, []string{"full", "brief", "none", "brief"}, keeping(t, h, 0, 0, "code", "hello", "hello", "code"), "after it only brief, and known")
+	h.Answers.Learn(payload.EncodeSignal("after_compaction", "e", prompt("", "").Envelope.TS+5, prompt("", "").Context))
+	require.Equal(t, []string{"full", "brief"}, keeping(t, h, 10, 0, "hello", "code"), "the conversation no longer holds them")
+	h = hinter(&recorder{}, with(0))
+	require.Equal(t, []string{"full", "full"}, keeping(t, h, 0, 0, "code", "hello"))
+	h = hinter(&recorder{}, with(1))
+	require.Equal(t, []string{"", ""}, skips(t, h, 0, "code", "hello"))
+	require.Contains(t, given(handle(t, h, prompt("r2", "code"))), "Write code.", "not where the gateway keeps no hints")
+}
+
+// A process that takes over knows what the conversation holds, also from a brief hint;
+// a retry that it answers after a compaction does not make the prompt known.
+func TestAnotherProcessKnowsThePrompts(t *testing.T) {
+	var r recorder
+	first, second := hinter(&r, repeating()), hinter(&recorder{}, repeating())
+	require.Equal(t, []string{"full", "full", "brief"}, keeping(t, first, 0, 0, "code", "hello", "code"))
+	for i, begun := range r.turns(t) {
+		req := prompt(begun.RunID, "")
+		second.Answers.Learn(payload.EncodeTurnBegun("e", req.Envelope.TS+int64(i), req.Context, begun, 0))
+	}
+	require.Equal(t, []string{"brief"}, keeping(t, second, 3, 0, "hello"))
+	second.Answers.Learn(payload.EncodeSignal("after_compaction", "e", prompt("", "").Envelope.TS+4, prompt("", "").Context))
+	require.Equal(t, []string{"brief"}, keeping(t, second, 2, 0, "Continue"), "the retry is given its own hint")
+	require.Equal(t, []string{"full"}, keeping(t, second, 4, 0, "code"))
 }

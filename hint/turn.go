@@ -26,23 +26,12 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 		return
 	}
 	ts := t.began()
-	var given *payload.LastHint
-	if a.Hint != "" {
-		now := t.lastHint(*a.Result)
-		now.Full = a.Full
-		// A brief hint continues the turn count of the hint before it, unless that
-		// one was lost after the answer was made.
-		if last := h.Answers.Sessions.Last(session); !a.Full && !t.ownHint() && t.told(last, now) {
-			now.Full, now.Turns = true, last.Turns+1
-		}
-		given = &now
-	}
-	last := h.Answers.Sessions.Begin(session, ts, given)
+	last, kept := h.given(t, a, ts)
 	id := nuid.Next()
 	h.Answers.Earlier.Add(session, cmp.Or(t.req.Context.RunID, id), ts, t.latest)
 	begun := payload.TurnBegun{
 		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: conversation.Beside(t.event), Conversation: t.in.Conversation, Earlier: len(t.in.Earlier),
-		Result: a.Result, Hint: a.Hint, Skills: a.Skills, Skip: string(a.Skip), Last: last,
+		Result: a.Result, Hint: a.Hint, Skills: a.Skills, Skip: string(a.Skip), Last: last, Kept: kept,
 		HeldOut: t.set.Holdout.of(session), ModelUse: useOf(asked),
 	}
 	body := h.encode(t, begun, ts, id)
@@ -61,18 +50,35 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	h.Answers.Tell(body)
 }
 
+// given records the hint of a turn that begins at ts. It returns the session's last
+// hint after that, and what its conversation holds then, nil without a hint and where
+// the gateway keeps none.
+func (h *Hinter) given(t turn, a run.Answer, ts int64) (*payload.LastHint, *payload.KeptHints) {
+	session := t.req.Context.Session()
+	if a.Hint == "" {
+		return h.Answers.Sessions.Begin(session, ts, nil), nil
+	}
+	now := t.lastHint(*a.Result)
+	// A brief hint is all that there is to say, unless a compaction came after it was
+	// made.
+	now.Full = a.Full || now.Full && h.briefly(t, now)
+	if !t.req.Context.KeepsHints {
+		return h.Answers.Sessions.Begin(session, ts, &now), nil
+	}
+	now.Bytes = len(a.Hint)
+	last := h.Answers.Sessions.Begin(session, ts, &now)
+	kept := h.Answers.Sessions.Keep(session, *last, a.Full)
+	return last, &kept
+}
+
 // amend tells all processes the hint that a retry was given and that the session
 // did not know: the run's first request got none, or it was lost since. The stored
 // event of the turn does not change. The prompt is left out, because that of a
 // retry says nothing about the message.
 func (h *Hinter) amend(t turn, a run.Answer) {
-	now := t.lastHint(*a.Result)
-	now.Full = a.Full
 	ts := t.began()
-	begun := payload.TurnBegun{
-		RunID: t.req.Context.RunID, Result: a.Result, Hint: a.Hint, Skills: a.Skills,
-		Last: h.Answers.Sessions.Begin(t.req.Context.Session(), ts, &now),
-	}
+	last, kept := h.given(t, a, ts)
+	begun := payload.TurnBegun{RunID: t.req.Context.RunID, Result: a.Result, Hint: a.Hint, Skills: a.Skills, Last: last, Kept: kept}
 	h.Answers.Amend(run.Key(t.req.Context), a)
 	h.Answers.Tell(h.encode(t, begun, ts, nuid.Next()))
 }

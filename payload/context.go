@@ -35,6 +35,9 @@ type Context struct {
 	// requests experiences for this prompt separately.
 	KeepsHints   bool `json:"-"` // keepsHints
 	RecallsLater bool `json:"-"` // recallLater
+	// KeptSince is since when the gateway keeps hints, in Unix milliseconds: when it
+	// was started. 0 if unknown.
+	KeptSince float64 `json:"-"` // keptSince
 }
 
 // InterSession is the kind of an input that another session sent, for example a
@@ -158,9 +161,10 @@ func decodeContext(raw json.RawMessage, request bool) (c Context, err error) {
 		{"inputProvenance", &c.Provenance},
 		{"keepsHints", &c.KeepsHints},
 		{"recallLater", &c.RecallsLater},
+		{"keptSince", &c.KeptSince},
 	}
-	if !request { // the last two are of requests only
-		fields = fields[:len(fields)-2]
+	if !request { // the last three are of requests only
+		fields = fields[:len(fields)-3]
 	}
 	err = o.read(fields...)
 	c.EmptyTrigger = c.Trigger == "" && o.Get("trigger").Type == gjson.String

@@ -84,6 +84,8 @@ func (o object) set(f field, value gjson.Result) error {
 		return err
 	case **bool:
 		return o.flag(f.name, value, to)
+	case **KeptHints:
+		return o.keptHints(f.name, value, to)
 	case **LastHint:
 		return o.lastHint(f.name, value, to)
 	case func(object, gjson.Result) error:

@@ -107,6 +107,9 @@ type TurnBegun struct {
 	HeldOut *bool `json:"heldOut,omitempty"`
 	// Last is the session's last hint, including this one; nil for none.
 	Last *LastHint `json:"last,omitempty"`
+	// Kept is what the conversation holds after this turn's hint; nil without a hint,
+	// and where the gateway keeps none.
+	Kept *KeptHints `json:"kept,omitempty"`
 	// ModelUse is nil if no model was asked.
 	ModelUse *ModelUse `json:"modelUse,omitempty"`
 }
@@ -118,14 +121,15 @@ type LastHint struct {
 	// Text identifies the intent's own text: it changes when that changes.
 	Text string `json:"text"`
 	// Full reports whether the session knows the intent's prompt, from this hint
-	// or from an earlier one with another complexity.
+	// or from an earlier one, or is not to be given it.
 	Full bool `json:"full,omitempty"`
 	// Turns is how many turns of the session have begun since; 0 is the turn of the
-	// hint. A hint with another complexity continues the count of the one before
-	// it.
+	// hint.
 	Turns int `json:"turns"`
 	// At is when the turn of the hint began, in Unix milliseconds.
 	At int64 `json:"at"`
+	// Bytes is the size of the hint where the gateway keeps hints, else 0.
+	Bytes int `json:"bytes,omitempty"`
 }
 
 // Said returns what the user asks: the message, else the prompt.
@@ -137,7 +141,7 @@ func DecodeTurnBegun(raw json.RawMessage) (e TurnBegun, err error) {
 	err = decodeEvent(raw,
 		field{"runId", &e.RunID}, field{"prompt", &e.Prompt}, field{"message", &e.Message}, field{"conversation", &e.Conversation},
 		field{"earlier", &earlier}, field{"result", &e.Result}, field{"hint", &e.Hint}, field{"skills", &e.Skills}, field{"skip", &e.Skip},
-		field{"heldOut", &e.HeldOut}, field{"last", &e.Last}, field{"modelUse", &e.ModelUse})
+		field{"heldOut", &e.HeldOut}, field{"last", &e.Last}, field{"kept", &e.Kept}, field{"modelUse", &e.ModelUse})
 	e.Earlier = int(earlier)
 	return e, err
 }
@@ -200,14 +204,14 @@ func (o object) lastHint(name string, value gjson.Result, to **LastHint) error {
 	}
 	l := &LastHint{}
 	*to = l
-	var turns, at float64
+	var turns, at, bytes float64
 	full := func(_ object, value gjson.Result) error {
 		l.Full = value.Bool()
 		return nil
 	}
 	err := o.part(name, value,
 		field{"intent", &l.Intent}, field{"complexity", &l.Complexity}, field{"text", &l.Text},
-		field{"full", full}, field{"turns", &turns}, field{"at", &at})
-	l.Turns, l.At = int(turns), int64(at)
+		field{"full", full}, field{"turns", &turns}, field{"at", &at}, field{"bytes", &bytes})
+	l.Turns, l.At, l.Bytes = int(turns), int64(at), int(bytes)
 	return err
 }

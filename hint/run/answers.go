@@ -99,15 +99,23 @@ func (as *Answers) learnTurn(ctx payload.Context, env payload.Envelope) {
 	if err != nil {
 		return
 	}
-	as.Sessions.Learn(ctx.Session(), env.TS, begun.Last)
+	as.Sessions.Learn(ctx.Session(), env.TS, begun.Last, begun.Kept)
 	as.Earlier.Add(ctx.Session(), cmp.Or(ctx.RunID, env.ID), env.TS, conversation.Latest(begun.Said()))
 	key := Key(ctx)
 	if key == "" || begun.Skip == "" && begun.Result == nil {
 		return
 	}
-	// A brief hint continues the turn count of the full one before it.
-	full := begun.Hint != "" && begun.Last != nil && begun.Last.Full && begun.Last.Turns == 0
-	as.memory.learn(key, begun.Said(), Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result, Skills: begun.Skills, Full: full})
+	as.memory.learn(key, begun.Said(), Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result, Skills: begun.Skills, Full: full(begun)})
+}
+
+// full reports whether a turn's hint contains the intent's prompt, or would.
+func full(e payload.TurnBegun) bool {
+	if e.Hint == "" || e.Last == nil || !e.Last.Full || e.Last.Turns > 0 {
+		return false
+	}
+	// A brief hint is the last one of a session that knows the prompt.
+	now := payload.KeptPrompt{Text: e.Last.Text, At: e.Last.At}
+	return e.Kept == nil || slices.Contains(e.Kept.Prompts, now)
 }
 
 // UseSkill notes that a run has read a skill. It reports whether the run's hint

@@ -5,6 +5,7 @@ package said
 
 import (
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -31,6 +32,9 @@ type Rule struct {
 	// After is the number of turns after which a hint is repeated, 0 for never
 	// (HINT_REPEAT_AFTER).
 	After int
+	// Budget is the size of a session's hints, in bytes, after which hints are brief
+	// where the gateway keeps them; 0 for no limit (HINT_BUDGET).
+	Budget int
 }
 
 // Known reports whether a session already knows a hint, so that it need not be
@@ -45,10 +49,14 @@ func (r Rule) Known(last *payload.LastHint, now payload.LastHint) bool {
 	return same && (r.After == 0 || last.Turns < r.After)
 }
 
-// Told reports whether a session already knows the prompt of a hint's intent,
-// so that a brief hint with the new complexity is enough (contract §6).
-func (r Rule) Told(last *payload.LastHint, now payload.LastHint) bool {
-	return last != nil && last.Full && r.Known(last, payload.LastHint{Intent: now.Intent, Complexity: last.Complexity, Text: now.Text})
+// Brief reports whether a hint is to be brief: the conversation holds the prompt of
+// its intent already, or as many bytes of hints as it may (contract §6). own reports
+// whether the hint says a keyword's own text instead of that prompt.
+func (r Rule) Brief(kept payload.KeptHints, now payload.LastHint, own bool) bool {
+	if r.Budget > 0 && kept.Bytes > r.Budget {
+		return true
+	}
+	return !own && slices.ContainsFunc(kept.Prompts, func(p payload.KeptPrompt) bool { return p.Text == now.Text })
 }
 
 // Of returns the form in which a hint given on the present turn is remembered.
@@ -87,7 +95,8 @@ var Resets = []string{subjects.HookBeforeCompaction, subjects.HookAfterCompactio
 // request whose answer did not arrive.
 var Signals = append([]string{subjects.HookBeforePromptBuild}, Resets...)
 
-// maxSessions bounds the sessions that are remembered, at about 200 bytes each.
+// maxSessions bounds the sessions that are remembered, at about 200 bytes each, and
+// 40 for each kept prompt.
 // A forgotten session is given its hint again.
 const maxSessions = 16384
 
@@ -100,9 +109,11 @@ type Sessions struct {
 // known is what is remembered of a session. Times are in Unix milliseconds.
 type known struct {
 	last *payload.LastHint
+	kept payload.KeptHints
 	ts   int64 // of the turn of last
-	// reset is when the session forgot all hints before.
-	reset int64
+	// reset is when the session forgot all hints before, since when its gateway began
+	// to keep hints.
+	reset, since int64
 	// lost is the turn whose answer did not arrive, 0 for none.
 	lost int64
 }
@@ -150,18 +161,35 @@ func (s *Sessions) Begin(session string, ts int64, given *payload.LastHint) *pay
 		now.At = max(ts, k.reset+1)
 		given = &now
 	}
+	k.kept = k.standing() // a hint that was lost is no longer the last one below
 	k.last, k.ts = next(k.current(), given), max(k.ts, ts)
 	s.cache.Add(session, k)
 	return k.last
 }
 
-// Learn records the last hint of a session after the turn that began at ts.
-// Anything older than what is known is ignored.
-func (s *Sessions) Learn(session string, ts int64, last *payload.LastHint) {
+// Learn records the last hint of a session after the turn that began at ts, and
+// what its conversation holds; kept is nil if the turn tells nothing of that. Of
+// anything older than what is known only the prompts count.
+func (s *Sessions) Learn(session string, ts int64, last *payload.LastHint, kept *payload.KeptHints) {
+	if session == "" {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k, ok := s.cache.Get(session); session != "" && (!ok || ts >= k.ts) {
+	k, ok := s.cache.Get(session)
+	newer := !ok || ts >= k.ts
+	if newer {
 		k.last, k.ts = last, ts
+	}
+	if kept != nil {
+		if newer {
+			k.kept.Bytes, k.kept.Since = kept.Bytes, kept.Since
+		}
+		for _, p := range kept.Prompts {
+			k.kept.Prompts = with(k.kept.Prompts, p)
+		}
+	}
+	if newer || kept != nil {
 		s.cache.Add(session, k)
 	}
 }

@@ -38,25 +38,27 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-func TestTold(t *testing.T) {
-	now := payload.LastHint{Intent: "CODE", Complexity: "high", Text: "x"}
-	changed := Rule{Repeat: Changed, After: 8}
+func TestBrief(t *testing.T) {
+	kept := payload.KeptHints{Bytes: 1000, Since: 1, Prompts: []payload.KeptPrompt{{Text: "a", At: 1}, {Text: "x", At: 2}}}
 	for _, row := range []struct {
-		name string
-		rule Rule
-		last *payload.LastHint
-		told bool
+		name   string
+		budget int
+		text   string
+		own    bool
+		brief  bool
 	}{
-		{"nothing was said", changed, nil, false},
-		{"another complexity", changed, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x", Full: true, Turns: 7}, true},
-		{"too long ago", changed, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x", Full: true, Turns: 8}, false},
-		{"without the prompt", changed, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x"}, false},
-		{"another intent", changed, &payload.LastHint{Intent: "CHAT", Complexity: "low", Text: "x", Full: true}, false},
-		{"another text of the intent", changed, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "y", Full: true}, false},
-		{"always", Rule{Repeat: Always}, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x", Full: true}, false},
+		{"a prompt that the conversation holds", 0, "x", false, true},
+		{"one that it does not hold", 0, "y", false, false},
+		{"a keyword's own text", 0, "x", true, false},
+		{"as many bytes as may be", 1000, "y", false, false},
+		{"more", 999, "y", false, true},
+		{"more, and a keyword's own text", 999, "x", true, true},
 	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.told, row.rule.Told(row.last, now)) })
+		t.Run(row.name, func(t *testing.T) {
+			require.Equal(t, row.brief, Rule{Repeat: Always, Budget: row.budget}.Brief(kept, payload.LastHint{Intent: "CODE", Text: row.text}, row.own))
+		})
 	}
+	require.False(t, Rule{Budget: 1}.Brief(payload.KeptHints{}, payload.LastHint{Text: "x"}, false), "nothing was said")
 }
 
 func TestTheTextOfAnIntentCounts(t *testing.T) {
@@ -89,19 +91,19 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, &payload.LastHint{Intent: "CODE", At: 100}, s.Begin("s", 100, hint))
 	require.Equal(t, &payload.LastHint{Intent: "CODE", Turns: 1, At: 100}, s.Begin("s", 200, nil))
 	require.Equal(t, &payload.LastHint{Intent: "CODE", Turns: 2, At: 100}, s.Begin("s", 50, nil), "whatever the clock says")
-	s.Learn("s", 199, nil)
+	s.Learn("s", 199, nil, nil)
 	require.NotNil(t, s.Last("s"), "an older turn of another process")
 	s.Reset("s", 99)
 	require.NotNil(t, s.Last("s"), "an event before the hint")
 	s.Reset("s", 150)
 	require.Nil(t, s.Last("s"), "one between the hint and a later turn")
-	s.Learn("s", 201, &payload.LastHint{Intent: "CODE", Turns: 3, At: 100})
+	s.Learn("s", 201, &payload.LastHint{Intent: "CODE", Turns: 3, At: 100}, nil)
 	require.Nil(t, s.Last("s"), "a turn of a process that did not know of it")
 	require.Nil(t, s.Begin("s", 202, nil))
 	s.Reset("s", 120)
 	require.Equal(t, &payload.LastHint{Intent: "CODE", At: 151}, s.Begin("s", 140, hint), "given after the event, by a clock that is late")
 	other := &payload.LastHint{Intent: "CODE", At: 203}
-	s.Learn("s", 203, other)
+	s.Learn("s", 203, other, nil)
 	require.Equal(t, other, s.Last("s"))
 	require.Nil(t, s.Begin("t", 1, nil))
 	s.Lost("s", 202)
@@ -111,7 +113,7 @@ func TestSessions(t *testing.T) {
 	s.Lost("t", 7)
 	require.NotNil(t, s.Begin("t", 7, hint))
 	require.Nil(t, s.Last("t"), "whatever is known first")
-	s.Learn("", 1, hint)
+	s.Learn("", 1, hint, nil)
 	require.Nil(t, s.Last(""), "nobody's session")
 	for i := range maxSessions {
 		s.Begin(strconv.Itoa(i), 1, hint)

@@ -46,6 +46,9 @@ export class Bridge {
   /** Whether hints stay in the history that models are sent (blocks.js). */
   keepsHints = false;
 
+  /** Since when: what an earlier process of the gateway has put into the history is gone. */
+  #keptSince = Date.now();
+
   #counters = newCounters();
   #restored = false;
   /** Runs that experiences may be asked for. @type {Recent<boolean>} */
@@ -186,7 +189,7 @@ export class Bridge {
     const run = this.options.knowhub.recall ? text(ctx, "runId") : undefined;
     const more = {
       ...record(this.withSkills(this.#withHistory(ctx))),
-      ...(this.keepsHints && { keepsHints: true }),
+      ...(this.keepsHints && { keepsHints: true, keptSince: this.#keptSince }),
       ...(run !== undefined && { recallLater: true }),
     };
     const told = asWritten(this.#permits.withoutPrivate("before_prompt_build", event, ctx));

@@ -61,6 +61,7 @@ for (const [name, good, bad] of /** @type {Array<[string, string[], string[]]>} 
   ["holdout", ["0.1"], ["10%", "2"]],
   ["localAccept", ["0.9"], ["high", "9"]],
   ["repeatAfter", ["0", "8"], ["never", "-1", "1.5"]],
+  ["budget", ["0", "16384"], ["16kB", "-1", "1.5"]],
   ["maxInflight", ["1", "256"], ["0", "many"]],
   ["historyLimit", ["0", "200"], ["-1", "all"]],
   ["streamReplicas", ["1", "5"], ["0", "6", "three"]],
