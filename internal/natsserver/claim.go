@@ -20,8 +20,8 @@ import (
 // process of another data directory starts a server at the address, not even
 // between the death of the server and its restart.
 //
-// The lock file contains the data directory. It is in a per-user directory of
-// the machine; without such a directory there is no claim.
+// The lock file contains the data directory. It is in a directory of this user
+// alone; without such a directory there is no claim.
 type claim struct {
 	lock *flock.Flock // nil without a claim
 }
@@ -41,10 +41,10 @@ func claimAddress(opts *server.Options, dataDir string, log *slog.Logger) (*clai
 	if dataDir, err = realPath(dataDir); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	lock := flock.New(path, flock.SetPermissions(0o600))
+	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow))
 	alone, err := lock.TryLock()
 	if err == nil && alone {
-		err = os.WriteFile(path, []byte(dataDir+"\n"), 0o600)
+		err = writeClaim(path, dataDir)
 	}
 	var shared bool
 	if err == nil {
@@ -62,6 +62,16 @@ func claimAddress(opts *server.Options, dataDir string, log *slog.Logger) (*clai
 			ErrAddressTaken, dialable(opts), other, dataDir)
 	}
 	return &claim{lock}, nil
+}
+
+// writeClaim replaces the content of the lock file, and writes through no link.
+func writeClaim(path, dataDir string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC|noFollow, 0o600) //nolint:gosec // of claimFile
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(dataDir + "\n")
+	return errors.Join(err, f.Close())
 }
 
 // realPath returns the one path of a directory that may be reached by others, through
@@ -85,22 +95,35 @@ func (c *claim) release() {
 	}
 }
 
-// claimFile returns the lock file of an address: XDG_RUNTIME_DIR/intenthint/HOST_PORT.lock,
-// or the same below the directory of temporary files, by user.
+// errNoLockDir reports that there is no directory of this user alone for locks.
+var errNoLockDir = errors.New("not a directory of this user alone")
+
+// claimFile returns the lock file of an address, HOST_PORT.lock in [lockDir].
 func claimFile(address string) (string, error) {
-	dir := filepath.Join(os.TempDir(), "intenthint-"+strconv.Itoa(os.Getuid()))
-	if runtime := os.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
-		dir = filepath.Join(runtime, "intenthint")
-	}
+	dir := lockDir(os.Getenv("XDG_RUNTIME_DIR"), os.Getuid())
 	if err := os.MkdirAll(dir, 0o700); err != nil { //nolint:gosec // the user's own variable
 		return "", err
 	}
-	// In a directory that others can write to, the lock may be a link to any file.
+	// In a directory that others can write to, or that another user made, the lock
+	// may be a link to any file.
 	info, err := os.Lstat(dir) //nolint:gosec // the user's own variable
-	if err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
-		return "", errors.Join(err, fmt.Errorf("%s is not a directory of this user alone", dir))
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !ownedBy(info, os.Getuid()) {
+		return "", errors.Join(err, fmt.Errorf("%w: %s", errNoLockDir, dir))
 	}
 	return filepath.Join(dir, strings.NewReplacer(":", "_", "/", "_").Replace(address)+".lock"), nil
+}
+
+// lockDir returns the directory of the lock files: XDG_RUNTIME_DIR/intenthint; without
+// that variable /run/intenthint for root, whose files must not depend on a place where
+// everybody can write, and one below the directory of temporary files for other users.
+func lockDir(runtime string, uid int) string {
+	switch {
+	case runtime != "":
+		return filepath.Join(runtime, "intenthint")
+	case uid == 0:
+		return "/run/intenthint"
+	}
+	return filepath.Join(os.TempDir(), "intenthint-"+strconv.Itoa(uid))
 }
 
 // Member is a process that has joined a server on its own data directory. It

@@ -153,6 +153,7 @@ func TestEntriesOfOthers(t *testing.T) {
 		{"no JSON", of(4).ID, `{`, false},
 		{"nothing", of(4).ID, `null`, false},
 		{"an empty object", of(4).ID, `{}`, false},
+		{"an acknowledgement of a publish", of(4).ID, `{"stream":"OPENCLAW_EVENTS","seq":7}`, false},
 		{"another object", of(4).ID, `{"user":"jo","status":"pending"}`, false},
 		{"no status", of(4).ID, `{"task":"t","resource":"r","result":"x"}`, false},
 		{"an unknown status", of(4).ID, `{"task":"t","resource":"r","result":"x","status":"new"}`, false},
