@@ -46,6 +46,6 @@ for host in "$@"; do
 	# Servers of a cluster are each other's clients.
 	issue "$host" "$names" serverAuth,clientAuth
 done
-for user in gateway consumer operator system; do
+for user in gateway gateway2 consumer operator system; do
 	issue "$user" "DNS:$user" clientAuth
 done

@@ -203,15 +203,146 @@ func TestOnlyAConsumerAnswersRequests(t *testing.T) {
 	require.NoError(t, gateway.Publish(m.Reply, []byte("a forged hint")))
 	require.Error(t, denied(t, gateway, before))
 
-	// Replies cannot go to the JetStream API.
+	// Replies cannot go to the JetStream API: a consumer may not publish there, and those
+	// to a gateway reach its own account only.
+	provision(t, s, ns, 1)
+	operator := s.Connect(t, ns, "operator")
 	for _, order := range []string{
 		"$JS.API.STREAM.DELETE." + subjects.DefaultStream, "$JS.API.STREAM.PURGE." + subjects.DefaultStream,
 		"$JS.API.CONSUMER.DELETE." + subjects.DefaultStream + "." + subjects.DefaultQueueGroup,
 	} {
 		before := consumer.LastError()
-		require.NoError(t, gateway.PublishRequest("openclaw.request.before_prompt_build.main", order, []byte("{}")))
+		require.NoError(t, operator.PublishRequest("openclaw.request.before_prompt_build.main", order, []byte("{}")))
 		<-asked
 		require.Error(t, denied(t, consumer, before), order)
+		require.NoError(t, gateway.PublishRequest("openclaw.request.before_prompt_build.main", order, []byte("{}")))
+		require.Contains(t, (<-asked).Reply, "_R_.", order)
+		require.NoError(t, consumer.Flush())
+	}
+	js, err := jetstream.New(operator)
+	require.NoError(t, err)
+	durable, err := js.Consumer(t.Context(), subjects.DefaultStream, subjects.DefaultQueueGroup)
+	require.NoError(t, err, "stream and durable are still there")
+	require.Equal(t, subjects.DefaultQueueGroup, durable.CachedInfo().Name)
+}
+
+// A publish acknowledgement goes where the publisher says, with the server's rights, and
+// a reply goes where the requester says (contract §2). From the account of gateways
+// neither reaches a bucket, another stream, or an event that a gateway may not publish.
+func TestAcknowledgementsReachNothingOfTheSystem(t *testing.T) {
+	for _, row := range []struct {
+		name, accounts, user, prefix, stream string
+	}{
+		{"accounts.conf", "accounts.conf", "gateway", "openclaw", subjects.DefaultStream},
+		{"tenants.conf", "tenants.conf", "acme", "acme", "ACME_EVENTS"},
+		{"partitions.conf", "partitions.conf", "gateway", "openclaw.0", "OPENCLAW_EVENTS_0"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			hash, err := bcrypt.GenerateFromPassword([]byte(deploytest.Password("acme")), bcrypt.MinCost)
+			require.NoError(t, err)
+			t.Setenv("ACME_PASSWORD", string(hash))
+			t.Setenv("GLOBEX_PASSWORD", string(hash))
+			changes := map[string]string{}
+			if row.accounts != "accounts.conf" {
+				changes[`include "accounts.conf"`] = fmt.Sprintf("include %q", row.accounts)
+			}
+			s := deploytest.NewSite(t, ".").Edited(t, changes)
+			ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+			as := func(user string) *nats.Conn {
+				return s.Connect(t, ns, "gateway", nats.UserInfo(user, deploytest.Password(user)))
+			}
+			owner := as("consumer") // of the files other than accounts.conf: may do everything
+			if row.accounts == "accounts.conf" {
+				owner = s.Connect(t, ns, "operator")
+			}
+			js, err := jetstream.New(owner)
+			require.NoError(t, err)
+			l := layout(1)
+			l.Prefix, l.Stream = subjects.Prefix(row.prefix), row.stream
+			_, err = bus.Provision(t.Context(), js, l)
+			require.NoError(t, err)
+			bucket, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: row.stream + "_EXPERIENCES"})
+			require.NoError(t, err)
+			revision, err := bucket.PutString(t.Context(), "x", "approved")
+			require.NoError(t, err)
+			answers := s.Connect(t, ns, "consumer")
+			_, err = answers.QueueSubscribe(row.prefix+".request.>", "intent-hint", func(m *nats.Msg) { _ = m.Respond([]byte(`{"hook":"turn_begun"}`)) })
+			require.NoError(t, err)
+			require.NoError(t, answers.Flush())
+			durable, err := js.Consumer(t.Context(), row.stream, subjects.DefaultQueueGroup)
+			require.NoError(t, err)
+
+			gateway := as(row.user)
+			agent := agentOf(t, gateway, js, row.stream) // one of the partition
+			_, err = durable.Next(jetstream.FetchMaxWait(5 * time.Second))
+			require.NoError(t, err)
+			targets := []string{
+				"$KV." + row.stream + "_EXPERIENCES.x", row.prefix + ".dlq.agent_end", "openclaw.dlq.agent_end",
+				row.prefix + ".event.turn_begun.main.s", "openclaw.event.turn_begun.main.s",
+				"$JS.ACK." + row.stream + ".intent-hint.1.1.1.1763680000000000000.0", "$JS.API.STREAM.DELETE." + row.stream, row.prefix + ".runs", "openclaw.runs",
+			}
+			for _, target := range targets {
+				require.NoError(t, gateway.PublishRequest("openclaw.event.agent_end."+agent+".s", target, []byte("{}")))
+				require.NoError(t, gateway.PublishRequest("openclaw.request.before_prompt_build."+agent, target, []byte("{}")))
+			}
+			// Later than all of these: in the order of the connection, and of the consumer.
+			_, err = gateway.Request("openclaw.event.agent_end."+agent+".s", []byte("{}"), 5*time.Second)
+			require.NoError(t, err)
+			_, err = gateway.Request("openclaw.request.before_prompt_build."+agent, []byte("{}"), 5*time.Second)
+			require.NoError(t, err)
+
+			entry, err := bucket.Get(t.Context(), "x")
+			require.NoError(t, err)
+			require.Equal(t, revision, entry.Revision())
+			stream, err := js.Stream(t.Context(), row.stream)
+			require.NoError(t, err)
+			info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter(row.prefix+".event.>"))
+			require.NoError(t, err)
+			// The first and the last, and one for each target but $JS.ACK: the server drops those.
+			require.EqualValues(t, 1+len(targets), info.State.Subjects[row.prefix+".event.agent_end."+agent+".s"])
+			for subject := range info.State.Subjects {
+				require.NotContains(t, subject, "turn_begun")
+			}
+			letters, err := js.Stream(t.Context(), row.stream+"_DLQ")
+			require.NoError(t, err)
+			require.Zero(t, letters.CachedInfo().State.Msgs)
+			state, err := durable.Info(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, 1, state.NumAckPending, "nobody acknowledged the event that was fetched")
+		})
+	}
+}
+
+// agentOf returns an agent whose events are stored in the stream, after one event of it.
+func agentOf(t *testing.T, gateway *nats.Conn, js jetstream.JetStream, stream string) string {
+	t.Helper()
+	for n := range 100 {
+		agent := fmt.Sprint("agent", n)
+		if _, err := gateway.Request("openclaw.event.agent_end."+agent+".s", []byte("{}"), 5*time.Second); errors.Is(err, nats.ErrNoResponders) {
+			continue // of another partition
+		}
+		s, err := js.Stream(t.Context(), stream)
+		require.NoError(t, err)
+		if s.CachedInfo().State.Msgs == 1 {
+			return agent
+		}
+	}
+	t.Fatal("no agent of this stream")
+	return ""
+}
+
+// Each gateway has a user and inboxes of its own: none reads the replies to another.
+func TestGatewaysReadTheirOwnRepliesOnly(t *testing.T) {
+	s := deploytest.NewSite(t, ".")
+	ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	for user, other := range map[string]string{"gateway": "gateway2", "gateway2": "gateway"} {
+		nc := s.Connect(t, ns, user)
+		for subject, allowed := range map[string]bool{"_INBOX_" + user + ".>": true, "_INBOX_" + other + ".>": false, "_R_.>": false} {
+			before := nc.LastError()
+			_, err := nc.SubscribeSync(subject)
+			require.NoError(t, err)
+			require.Equal(t, allowed, denied(t, nc, before) == nil, "%s subscribes to %s", user, subject)
+		}
 	}
 }
 
@@ -242,7 +373,7 @@ func TestOwnServiceDecidesAboutAHook(t *testing.T) {
 	}{
 		{
 			name:     "accounts.conf",
-			changes:  map[string]string{"      { user: gateway,": serviceUser(t) + "\n      { user: gateway,"},
+			changes:  map[string]string{"      { user: consumer,": serviceUser(t) + "\n      { user: consumer,"},
 			prefix:   "openclaw",
 			requests: "openclaw.request.before_tool_call.*",
 		},
@@ -270,7 +401,7 @@ func TestOwnServiceDecidesAboutAHook(t *testing.T) {
 			name: "partitions.conf",
 			changes: map[string]string{
 				`include "accounts.conf"`: `include "partitions.conf"`,
-				"      { user: consumer, password: $CONSUMER_PASSWORD }\n    ]": "      { user: consumer, password: $CONSUMER_PASSWORD }\n      " + bare + "\n    ]",
+				"users: [{ user: consumer, password: $CONSUMER_PASSWORD }]": "users: [" + bare + ", { user: consumer, password: $CONSUMER_PASSWORD }]",
 			},
 			prefix:   "openclaw.*",
 			requests: "openclaw.*.request.before_tool_call.*",
@@ -629,7 +760,7 @@ func TestVariablesInTheFiles(t *testing.T) {
 	// The servers' variables are in the example.
 	example, err := os.ReadFile("server.env.example")
 	require.NoError(t, err)
-	needed := regexp.MustCompile(`\$((?:NATS|ROUTE)_[A-Z]+|[A-Z]+_PASSWORD)\b`)
+	needed := regexp.MustCompile(`\$((?:NATS|ROUTE)_[A-Z]+|[A-Z]+2?_PASSWORD)\b`)
 	for _, file := range []string{"accounts.conf", "server.conf", "standalone.conf", "cluster.conf", "tls.conf", "tls-users.conf"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -252,7 +252,7 @@ func leafUser(t *testing.T) string {
 func TestEventsWaitBehindALeafServer(t *testing.T) {
 	setPassword(t, "leaf")
 	user := strings.ReplaceAll(leafUser(t), `"$JS.leaf.API.>"`, `"$JS.leaf.API.>", "$JS.island.API.>"`)
-	at, line := hub(t, "leaf", map[string]string{"      { user: gateway,": user + "\n      { user: gateway,"})
+	at, line := hub(t, "leaf", map[string]string{"      { user: consumer,": user + "\n      { user: consumer,"})
 	s := launch(t, settle(t, at.settings("consumer", nil)))
 	operator, err := jetstream.New(at.Connect(t, at.ns, "operator"))
 	require.NoError(t, err)
@@ -313,7 +313,7 @@ func TestEventsWaitBehindALeafServer(t *testing.T) {
 func TestAConsumerBesideTheGatewaysOfALeafServer(t *testing.T) {
 	setPassword(t, "leaf")
 	at, line := hub(t, "leaf", map[string]string{
-		"      { user: gateway,":  "      { user: leaf, password: $LEAF_PASSWORD }\n      { user: gateway,",
+		"      { user: consumer,": "      { user: leaf, password: $LEAF_PASSWORD }\n      { user: consumer,",
 		"  sync_interval: always": "  sync_interval: always\n  domain: hub",
 		"server_name: leaf":       "server_name: leaf\ndefault_js_domain: { \"$G\": hub }",
 	})

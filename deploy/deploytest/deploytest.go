@@ -19,7 +19,7 @@ import (
 )
 
 // Users are the users of accounts.conf.
-var Users = []string{"gateway", "consumer", "operator", "system"}
+var Users = []string{"gateway", "gateway2", "consumer", "operator", "system"}
 
 // Password returns a user's password.
 func Password(user string) string { return "the-" + user + "-secret" }
@@ -44,7 +44,7 @@ func NewSite(t *testing.T, dir string) *Site {
 	t.Setenv("NATS_KEY", key)
 	t.Setenv("NATS_CA", s.Authority.File)
 	for user, variable := range map[string]string{
-		"gateway": "GATEWAY_PASSWORD", "consumer": "CONSUMER_PASSWORD", "operator": "OPERATOR_PASSWORD", "system": "SYSTEM_PASSWORD",
+		"gateway": "GATEWAY_PASSWORD", "gateway2": "GATEWAY2_PASSWORD", "consumer": "CONSUMER_PASSWORD", "operator": "OPERATOR_PASSWORD", "system": "SYSTEM_PASSWORD",
 	} {
 		hash, err := bcrypt.GenerateFromPassword([]byte(Password(user)), bcrypt.MinCost)
 		require.NoError(t, err)

@@ -191,8 +191,8 @@ func (e *Server) ConnectOptions() (opts []nats.Option, identified bool, err erro
 
 // addOwnUser adds a user for this process to a server that has users. Its key
 // never leaves the process, it may connect in process only, and it belongs to the
-// one account other than the system account. It returns nil if the server has no
-// users.
+// one account that is neither the system's nor imports services, as those of gateways
+// do. It returns nil if the server has no users.
 func addOwnUser(opts *server.Options) (nkeys.KeyPair, error) {
 	if len(opts.Users) == 0 && len(opts.Nkeys) == 0 {
 		return nil, nil
@@ -201,6 +201,7 @@ func addOwnUser(opts *server.Options) (nkeys.KeyPair, error) {
 	for _, a := range opts.Accounts {
 		switch {
 		case a.Name == opts.SystemAccount:
+		case a.NumServiceImports() > 0: // gateways, which reach the streams by imports
 		case account != nil:
 			return nil, fmt.Errorf("ambiguous accounts %s and %s: run such a server separately (nats-server -c) and set HINT_NATS_URL",
 				account.Name, a.Name)

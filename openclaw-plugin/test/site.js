@@ -81,9 +81,10 @@ export async function startSite(bin, dir) {
   certificates(pki);
   const accounts = readFileSync(join(deploy, "accounts.conf"), "utf8");
   // A second gateway, with a key instead of a password.
-  const first = "{ user: gateway, password: $GATEWAY_PASSWORD, permissions: $GATEWAY_MAY }";
+  const may = 'permissions: { publish: $GATEWAY_PUBLISHES, subscribe: ["_INBOX_gateway.>"] }';
+  const first = `{ user: gateway, password: $GATEWAY_PASSWORD, ${may} }`;
   if (!accounts.includes(first)) throw new Error("accounts.conf has another gateway");
-  writeFileSync(join(dir, "accounts.conf"), accounts.replace(first, `${first}\n      { nkey: $GATEWAY_NKEY, permissions: $GATEWAY_MAY }`));
+  writeFileSync(join(dir, "accounts.conf"), accounts.replace(first, `${first}\n      { nkey: $GATEWAY_NKEY, ${may} }`));
   cpSync(join(deploy, "tls.conf"), join(dir, "tls.conf"));
   const key = nkeys.createUser();
   const nats = await startNats(bin, dir, 'include "accounts.conf"\ninclude "tls.conf"', {
@@ -91,7 +92,7 @@ export async function startSite(bin, dir) {
     NATS_KEY: join(pki, "127.0.0.1.key"),
     NATS_CA: join(pki, "ca.pem"),
     GATEWAY_NKEY: key.getPublicKey(),
-    ...Object.fromEntries(["gateway", "consumer", "operator", "system"].map((user) => [`${user.toUpperCase()}_PASSWORD`, password(user)])),
+    ...Object.fromEntries(["gateway", "gateway2", "consumer", "operator", "system"].map((user) => [`${user.toUpperCase()}_PASSWORD`, password(user)])),
   });
   const url = (/** @type {string} */ user) => `tls://${user}:${encodeURIComponent(password(user))}@127.0.0.1:${nats.port}`;
   /** A user's environment, as in consumer.env.example. @param {string} user */
