@@ -59,7 +59,7 @@ type Settings struct {
 
 // Declared are the fields of HINT_KNOWHUB (contract §12).
 var Declared = part.Declare("knowhub", "experiences that agents submit and find",
-	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "").AtStart().Within(map[string]any{"default": false}),
+	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "").AtStart().Showing(false),
 	part.Set("listen", func(s *Settings) *string { return &s.Listen }, "127.0.0.1:8000", part.Address, "").AtStart(),
 	part.Set("token", func(s *Settings) *string { return &s.Token }, "", part.Token, "Token that every HTTP request needs.").AtStart(),
 	part.Set("submittedBy", func(s *Settings) *string { return &s.SubmittedBy }, "", part.Text, ""),
@@ -91,7 +91,7 @@ var errOpen = errors.New("listen is not a loopback address, so token must be set
 
 // privacy is strict or relaxed.
 var privacy = part.Rule[bool]{
-	Allowed: words.Allowed, Schema: words.Schema,
+	Allowed: words.Allowed,
 	Parse: func(value any) (strict, ok bool) {
 		word, ok := words.Parse(value)
 		return word == privacyStrict, ok

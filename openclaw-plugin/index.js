@@ -8,7 +8,7 @@ import { Blocks } from "./src/blocks.js";
 import { Bridge } from "./src/bridge.js";
 import { Chats } from "./src/chats.js";
 import { hintCommand } from "./src/command.js";
-import { VERSION, readOptions, unknownOptions } from "./src/config.js";
+import { VERSION, ignoredOptions, readOptions } from "./src/config.js";
 import { planHooks, withoutDecision } from "./src/hooks.js";
 import { TOOL_NAMES, knowhubTools } from "./src/knowhub.js";
 import { withSkills } from "./src/skills.js";
@@ -28,6 +28,7 @@ import { record, text } from "./src/values.js";
  * @property {Blocks} blocks
  * @property {boolean} marking whether the gateway takes the marks of our blocks off again
  * @property {string[]} missing rights without which nothing is asked
+ * @property {string[]} ignored options that do not count as they are written
  * @property {Promise<void>} closed when the version before has closed, and with it the files
  */
 const SHARED = Symbol.for("openclaw-plugin-intenthint");
@@ -62,7 +63,8 @@ export default {
       mine.bridge.withSkills = (ctx) => withSkills(api, ctx);
       mine.missing = missingAccess(api);
       for (const problem of [...mine.missing, ...plan.problems]) mine.bridge.warnOnce(problem);
-      for (const name of unknownOptions(api.pluginConfig)) mine.bridge.warnOnce(`unknown option ${name} is ignored`);
+      mine.ignored = ignoredOptions(api.pluginConfig);
+      if (mine.ignored.length > 0) mine.bridge.warnOnce(`options that do not count as written: ${mine.ignored.join("; ")}`);
     }
 
     for (const hook of plan.decide) {
@@ -115,7 +117,7 @@ export default {
       name: "hint",
       description: "Intent hints: status, right or wrong for the last one, on or off for this chat",
       acceptsArgs: true,
-      handler: (ctx) => hintCommand(shared().bridge, shared().chats, ctx, shared().missing),
+      handler: (ctx) => hintCommand(shared().bridge, shared().chats, ctx, shared()),
     });
     if (options.triage.enabled) {
       // Fires before the turn, and returns nothing: the reply is the gateway's own.
@@ -170,7 +172,7 @@ function share(options, api, live) {
     const chats = new Chats();
     const ungated = new Chats();
     const bridge = new Bridge(options, api.logger, chats, ungated);
-    shared = { version: VERSION, registrations: 0, bridge, chats, ungated, blocks: new Blocks(), marking: false, missing: [], closed };
+    shared = { version: VERSION, registrations: 0, bridge, chats, ungated, blocks: new Blocks(), marking: false, missing: [], ignored: [], closed };
     globals[SHARED] = shared;
     chats.open(stateFile(api, "chats-off.json"), api.logger.warn);
     ungated.open(stateFile(api, "triage-off.json"), api.logger.warn);

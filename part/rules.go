@@ -3,7 +3,6 @@ package part
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net"
 	"regexp"
@@ -21,30 +20,26 @@ type Rule[T any] struct {
 	// Parse returns a value that JSON has decoded; ok is false if it is not allowed.
 	Parse func(value any) (v T, ok bool)
 	// Show returns what JSON encodes; nil means the value itself.
-	Show   func(T) any
-	Schema map[string]any
+	Show func(T) any
 
 	model bool
 }
 
 // Rules of plain values.
 var (
-	Flag = Rule[bool]{Allowed: "true or false", Parse: plain[bool](nil), Schema: typed("boolean", nil)}
-	Text = Rule[string]{Allowed: "a string", Parse: plain[string](nil), Schema: typed("string", nil)}
+	Flag = Rule[bool]{Allowed: "true or false", Parse: plain[bool](nil)}
+	Text = Rule[string]{Allowed: "a string", Parse: plain[string](nil)}
 	// Texts are strings; the gateway also takes a single one.
-	Texts = Rule[[]string]{
-		Allowed: "an array of strings", Parse: texts,
-		Schema: map[string]any{"anyOf": []any{map[string]any{"type": "array", "items": typed("string", nil)}, typed("string", nil)}},
-	}
+	Texts = Rule[[]string]{Allowed: "an array of strings", Parse: texts}
 	// Model is provider/model, "" for none.
 	Model = Rule[string]{
-		Allowed: "provider/model", model: true, Schema: typed("string", nil),
+		Allowed: "provider/model", model: true,
 		Parse: plain(func(ref string) bool { return ref == "" || IsModel(ref) }),
 	}
 	// Token is a token that a client can send in a header, "" for none.
-	Token = Rule[string]{Allowed: TokenRule, Parse: plain(IsToken), Schema: typed("string", nil)}
+	Token = Rule[string]{Allowed: TokenRule, Parse: plain(IsToken)}
 	// Address is host:port.
-	Address = Rule[string]{Allowed: "host:port", Schema: typed("string", nil), Parse: plain(func(addr string) bool {
+	Address = Rule[string]{Allowed: "host:port", Parse: plain(func(addr string) bool {
 		_, port, err := net.SplitHostPort(addr)
 		n, wrong := strconv.Atoi(port)
 		return err == nil && wrong == nil && n >= 0 && n <= 65535
@@ -55,7 +50,6 @@ var (
 func TextsOf(what string) Rule[map[string]string] {
 	return Rule[map[string]string]{
 		Allowed: `{"<` + what + `>": "…"}`,
-		Schema:  map[string]any{"type": "object", "additionalProperties": typed("string", nil)},
 		Parse: func(value any) (map[string]string, bool) {
 			object, ok := value.(map[string]any)
 			out := make(map[string]string, len(object))
@@ -70,12 +64,8 @@ func TextsOf(what string) Rule[map[string]string] {
 
 // Whole is a whole number in a range.
 func Whole(lowest, highest int) Rule[int] {
-	schema := typed("integer", map[string]any{"minimum": lowest})
-	if highest < math.MaxInt32 {
-		schema["maximum"] = highest
-	}
 	return Rule[int]{
-		Allowed: fmt.Sprintf("a whole number from %d to %d", lowest, highest), Schema: schema,
+		Allowed: fmt.Sprintf("a whole number from %d to %d", lowest, highest),
 		Parse: func(value any) (int, bool) {
 			n, ok := value.(float64)
 			return int(n), ok && n == math.Trunc(n) && n >= float64(lowest) && n <= float64(highest)
@@ -87,7 +77,7 @@ func Whole(lowest, highest int) Rule[int] {
 func Milliseconds(lowest, highest int) Rule[time.Duration] {
 	whole := Whole(lowest, highest)
 	return Rule[time.Duration]{
-		Allowed: whole.Allowed, Schema: whole.Schema,
+		Allowed: whole.Allowed,
 		Parse: func(value any) (time.Duration, bool) {
 			ms, ok := whole.Parse(value)
 			return time.Duration(ms) * time.Millisecond, ok
@@ -100,7 +90,6 @@ func Milliseconds(lowest, highest int) Rule[time.Duration] {
 func Number(lowest, highest float64) Rule[float64] {
 	return Rule[float64]{
 		Allowed: fmt.Sprintf("a number from %v to %v", lowest, highest),
-		Schema:  typed("number", map[string]any{"minimum": lowest, "maximum": highest}),
 		Parse:   plain(func(n float64) bool { return n >= lowest && n <= highest }),
 	}
 }
@@ -108,8 +97,8 @@ func Number(lowest, highest float64) Rule[float64] {
 // OneOf is one of a few words.
 func OneOf(words ...string) Rule[string] {
 	return Rule[string]{
-		Allowed: strings.Join(words, " or "), Schema: typed("string", map[string]any{"enum": words}),
-		Parse: plain(func(word string) bool { return slices.Contains(words, word) }),
+		Allowed: strings.Join(words, " or "),
+		Parse:   plain(func(word string) bool { return slices.Contains(words, word) }),
 	}
 }
 
@@ -131,12 +120,6 @@ func texts(value any) ([]string, bool) {
 	return out, ok
 }
 
-func typed(name string, more map[string]any) map[string]any {
-	out := map[string]any{"type": name}
-	maps.Copy(out, more)
-	return out
-}
-
 var modelRef = regexp.MustCompile(`^[^/\s]+/\S+$`)
 
 // IsModel reports whether a text is provider/model.
@@ -156,9 +139,6 @@ var (
 	errDuration     = errors.New("must be a duration such as 336h, 14d or 90m, or 0")
 	errLongDuration = errors.New(errDuration.Error() + " (it is negative or too long)")
 )
-
-// DurationPattern is the pattern of what [ParseDuration] parses, for a schema.
-const DurationPattern = `^(0|([0-9]{1,5}d)?([0-9]+(\.[0-9]+)?(h|m|s|ms|us|ns))*)$`
 
 // ParseDuration parses a Go duration of 0 or more that may begin with whole days (14d).
 func ParseDuration(text string) (time.Duration, error) {

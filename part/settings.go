@@ -2,11 +2,13 @@ package part
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // Object is the JSON object of a part's settings, as those who read settings see it:
@@ -35,8 +37,8 @@ type Field struct {
 	Restart bool
 	// Model means that the value names a model as provider/model.
 	Model bool
-	// Schema is the JSON schema of the value, without its description.
-	Schema map[string]any
+	// Shown is the default that the gateway shows; nil for none.
+	Shown any
 
 	// Put sets the field of settings to a value as JSON decodes it; ok is false, and
 	// nothing is set, if the value is not allowed. Get returns what JSON encodes.
@@ -51,7 +53,7 @@ func Set[S, T any](name string, at func(*S) *T, def T, r Rule[T], help string) D
 	return Declaration[S]{
 		def: func(s *S) { *at(s) = def },
 		Field: Field{
-			Name: name, Allowed: r.Allowed, Help: help, Model: r.model, Schema: r.Schema,
+			Name: name, Allowed: r.Allowed, Help: help, Model: r.model,
 			Put: func(settings, value any) bool {
 				v, ok := r.Parse(value)
 				if ok {
@@ -83,10 +85,9 @@ func (d Declaration[S]) AtStart() Declaration[S] {
 	return d
 }
 
-// Within adds to the schema of a value what the gateway asks beyond the rule.
-func (d Declaration[S]) Within(schema map[string]any) Declaration[S] {
-	d.Schema = maps.Clone(d.Schema)
-	maps.Copy(d.Schema, schema)
+// Showing makes the gateway show a default, as JSON has it.
+func (d Declaration[S]) Showing(def any) Declaration[S] {
+	d.Shown = def
 	return d
 }
 
@@ -228,12 +229,13 @@ func JSON(o Object, settings any) ([]byte, error) {
 }
 
 // Schema returns the JSON schemas of an object's fields, by name and in their order, as
-// the manifest of the gateway's plugin has them.
+// the manifest of the gateway's plugin has them. They say what is allowed and refuse
+// nothing: the gateway does not start on a configuration that a plugin's schema refuses.
 func Schema(o Object) ([]byte, error) {
 	return encode(o, func(f Field) any {
-		s := maps.Clone(f.Schema)
-		if f.Help != "" {
-			s["description"] = f.Help
+		s := map[string]any{"description": cmp.Or(f.Help, strings.ToUpper(f.Allowed[:1])+f.Allowed[1:]+".")}
+		if f.Shown != nil {
+			s["default"] = f.Shown
 		}
 		return s
 	})

@@ -91,7 +91,7 @@ type Settings struct {
 
 // Declared are the fields of HINT_TRIAGE (contract §11).
 var Declared = part.Declare("triage", "decides which group messages get an answer",
-	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "").AtStart().Within(map[string]any{"default": false}),
+	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "").AtStart().Showing(false),
 	part.Set("triageModel", func(s *Settings) *string { return &s.Model }, "", part.Model, "Model, as provider/model; empty: model."),
 	part.Set("triagePrompt", func(s *Settings) *string { return &s.Prompt }, "", part.Text, "System prompt."),
 	part.Set("groupPrompts", func(s *Settings) *map[string]string { return &s.GroupPrompts }, nil, part.TextsOf("group"), "System prompts by group id."),
@@ -108,7 +108,7 @@ var Declared = part.Declare("triage", "decides which group messages get an answe
 	part.Set("local", func(s *Settings) *bool { return &s.Trained }, false, part.Flag, ""),
 	part.Set("maxTriageTokens", func(s *Settings) *int { return &s.MaxTokens }, 10, part.Whole(1, math.MaxInt32), ""),
 	part.Set("timeoutMs", func(s *Settings) *time.Duration { return &s.Timeout }, 5*time.Second, part.Milliseconds(1, math.MaxInt32), "").
-		Within(map[string]any{"default": 5000, "maximum": 600000}), // the gateway's limit of a handler
+		Showing(5000),
 	part.Set("logDecisions", func(s *Settings) *bool { return &s.LogDecisions }, true, part.Flag, ""),
 )
 
@@ -121,10 +121,6 @@ type QuietGroups struct {
 
 var quietGroups = part.Rule[QuietGroups]{
 	Allowed: `{"messages": 0 or more, "per": "1h"} with a time of at most an hour`,
-	Schema: map[string]any{
-		"type": "object", "additionalProperties": false,
-		"properties": map[string]any{"messages": quietMessages.Schema, "per": map[string]any{"type": "string", "pattern": part.DurationPattern}},
-	},
 	Parse: func(value any) (q QuietGroups, ok bool) {
 		fields, ok := value.(map[string]any)
 		q.Per = time.Hour

@@ -34,7 +34,8 @@ export class Chats {
     if (file === "") return;
     try {
       const chats = JSON.parse(readFileSync(file, "utf8"));
-      this.#chats = new Map(Array.isArray(chats) ? chats.flatMap(readChat) : []);
+      if (!Array.isArray(chats)) throw new Error("it is not a list of chats");
+      this.#chats = new Map(chats.flatMap(readChat));
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
       if (code === "ENOENT" || code === "ENOTDIR") return;

@@ -9,19 +9,27 @@ const INTENT = /^[\p{L}\p{M}\p{Nd}_.:-]+$/u;
 export const OFF = "Nothing is noted: hints are off for this chat, and nothing is published of it. Switch them on with /hint on first.";
 
 /**
+ * What of the gateway's configuration does not work.
+ *
+ * @typedef {object} Problems
+ * @property {string[]} [missing] rights that the plugin lacks
+ * @property {string[]} [ignored] options that do not count as they are written
+ */
+
+/**
  * @param {import("./bridge.js").Bridge} bridge
  * @param {import("./chats.js").Chats} chats
  * @param {import("./api.js").CommandContext} ctx
- * @param {string[]} [missing] rights that the plugin lacks
+ * @param {Problems} [problems]
  * @returns {{text: string}}
  */
-export function hintCommand(bridge, chats, ctx, missing = []) {
+export function hintCommand(bridge, chats, ctx, problems = {}) {
   const [word = "", intent, ...more] = (ctx.args ?? "").trim().split(/\s+/);
   const action = word.toLowerCase() || "status";
   const chat = ctx.sessionKey ?? ctx.sessionId;
   switch (action) {
     case "status":
-      return { text: statusText(bridge, chats, chat, missing) };
+      return { text: statusText(bridge, chats, chat, problems) };
     case "on":
     case "off":
       if (chat === undefined) return { text: "There is no session here, so hints cannot be switched on or off." };
@@ -64,9 +72,9 @@ function mark(bridge, ctx, chat, verdict, intent) {
  * @param {import("./bridge.js").Bridge} bridge
  * @param {import("./chats.js").Chats} chats
  * @param {string | undefined} chat
- * @param {string[]} missing
+ * @param {Problems} problems
  */
-function statusText(bridge, chats, chat, missing) {
+function statusText(bridge, chats, chat, { missing = [], ignored = [] }) {
   const s = bridge.status();
   const lines = [
     s.state === "up" ? `NATS: connected to ${s.server}` : `NATS: not connected${s.reason === "" ? "" : ` (${s.reason})`}`,
@@ -76,6 +84,7 @@ function statusText(bridge, chats, chat, missing) {
     `Events: ${s.told} published, ${s.stored} stored, ${s.buffered} waiting${s.kept > 0 ? ` (${s.kept} on disk)` : ""}, ${s.dropped} dropped, ${s.refused} refused`,
   ];
   for (const right of missing) lines.push(right.replace(/^n/, "N"));
+  for (const option of ignored) lines.push(`Option ${option}`);
   for (const hook of s.unhandled) lines.push(`Nobody answers ${hook}`);
   for (const { hook, ms } of s.pausing) lines.push(`Pausing ${hook}: late answers; next try in ${Math.ceil(ms / 1000)} s`);
   return lines.join("\n");

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
+import { cut } from "./sanitize.js";
 import { record } from "./values.js";
 
 const manifest = JSON.parse(readFileSync(new URL("../openclaw.plugin.json", import.meta.url), "utf8"));
@@ -26,7 +27,7 @@ export const VERSION = manifest.version;
  * @property {string} stream empty for whichever stream takes the events
  * @property {number} timeoutMs
  * @property {import("./payload.js").History} history
- * @property {{include: string[], exclude: string[], decide: string[], failClosed: string[]}} hooks
+ * @property {{include: string[], exclude: string[], decide: string[], results: string[], failClosed: string[]}} hooks results: tools whose results are told whole, as globs
  * @property {{events: number, bytes: number, eventBytes: number}} buffer
  * @property {{lateAnswers: number, pauseMs: number}} breaker
  * @property {import("./eligibility.js").Rules} rules which turns get hints
@@ -40,9 +41,22 @@ const DEFAULT_INCLUDE = manifest.configSchema.properties.hooks.properties.includ
 /** The most user turns that a consumer looks at with queryMode recent (contract §9). */
 const WINDOW_TURNS = 20;
 
+/** Chat types of contract §4. */
+const CHAT_TYPES = ["direct", "group", "channel", "explicit", "unknown"];
+
 /**
- * Reads the options. A missing or invalid value becomes the default, without an error: the gateway
- * has already checked the object against the manifest's schema.
+ * What counts in place of a list of chats that cannot be read: no chat. Nothing leaves the gateway that
+ * the operator may have wanted to keep there.
+ */
+const NOWHERE = ["(nowhere)"];
+
+/** Reports whether a value counts as not set. @param {unknown} value */
+const missing = (value) => value === undefined || value === null;
+
+/**
+ * Reads the options. It takes any value, as the manifest's schema does: a gateway does not start on a
+ * configuration that a schema refuses. A number out of its range is clamped, and what cannot be used is
+ * the default; {@link ignoredOptions} names both.
  *
  * @param {unknown} raw the plugin's config object
  * @param {(path: string) => string} [resolvePath]
@@ -50,128 +64,243 @@ const WINDOW_TURNS = 20;
  * @returns {Options}
  */
 export function readOptions(raw, resolvePath = (path) => path, mainKey = "") {
-  const o = record(raw);
-  const history = record(o.history);
-  const hooks = record(o.hooks);
-  const buffer = record(o.buffer);
-  const breaker = record(o.breaker);
-  const triage = record(o.triage);
-  const knowhub = record(o.knowhub);
-  const file = (/** @type {unknown} */ value) => (string(value) === "" ? "" : resolvePath(string(value)));
-  return {
-    enabled: o.enabled !== false,
-    natsUrl: list(o.natsUrl),
-    natsPort: Math.max(0, number(o.natsPort, 0, -1, 65_535)) || 4222,
-    natsCreds: file(o.natsCreds),
-    natsNkey: file(o.natsNkey),
-    natsCa: file(o.natsCa),
-    natsCert: file(o.natsCert),
-    natsKey: file(o.natsKey),
-    natsInboxPrefix: string(o.natsInboxPrefix),
-    subjectPrefix: string(o.subjectPrefix) || "openclaw",
-    stream: string(o.stream),
-    timeoutMs: number(o.timeoutMs, 3000, 500, 60_000),
-    history: {
-      turns: turns(history.turns, string(o.queryMode)),
-      bytes: number(history.bytes, 262_144, 0, Number.MAX_SAFE_INTEGER),
-      textOnly: history.tools !== true,
-    },
-    hooks: {
-      include: hooks.include === undefined ? DEFAULT_INCLUDE : list(hooks.include),
-      exclude: list(hooks.exclude),
-      decide: list(hooks.decide),
-      failClosed: list(hooks.failClosed),
-    },
-    buffer: {
-      events: number(buffer.events, 2000, 1, 1_000_000),
-      bytes: number(buffer.bytes, 16_777_216, 1, Number.MAX_SAFE_INTEGER),
-      eventBytes: number(buffer.eventBytes, 262_144, 4096, Number.MAX_SAFE_INTEGER),
-    },
-    breaker: {
-      lateAnswers: number(breaker.lateAnswers, 3, 1, 1000),
-      pauseMs: number(breaker.pauseMs, 30_000, 0, 3_600_000),
-    },
-    rules: {
-      agents: given(o.agents, ["*"]),
-      allowedChatTypes: given(o.allowedChatTypes, ["direct"]),
-      allowedChatIds: list(o.allowedChatIds),
-      deniedChatIds: list(o.deniedChatIds),
-      mainKey: string(o.mainKey) || mainKey || "main",
-    },
-    triage: {
-      enabled: triage.enabled === true,
-      timeoutMs: number(triage.timeoutMs, 5000, 1, 600_000),
-      groups: list(triage.groups),
-      excludeGroups: list(triage.excludeGroups),
-      history: number(triage.historyCount, 0, 0, 20) > 0 || triage.local === true,
-    },
-    knowhub: {
-      enabled: knowhub.enabled === true,
-      submittedBy: string(knowhub.submittedBy),
-      recall: knowhub.enabled === true && number(knowhub.recall, 0, 0, Number.MAX_SAFE_INTEGER) > 0,
-      extraction: knowhub.enabled === true && knowhub.enableServerExtraction === true ? string(knowhub.extractionTrigger) || "agent_end" : "",
-    },
-  };
+  return read(new Reader(raw), resolvePath, mainKey);
 }
 
 /**
- * Names that are options of neither the plugin nor the consumer: typos, mostly.
+ * What of the options is not used as it stands: names that are options of neither the plugin nor the
+ * consumer (typos mostly, or options of a newer version), and values of the plugin's own options.
  *
  * @param {unknown} raw
+ * @returns {string[]} each with what counts instead
+ */
+export function ignoredOptions(raw) {
+  const reader = new Reader(raw);
+  read(reader, (path) => path, "");
+  return [...unknownNames(raw, manifest.configSchema, ""), ...reader.notes];
+}
+
+/**
+ * @param {unknown} raw
+ * @param {any} schema
+ * @param {string} path
  * @returns {string[]}
  */
-export function unknownOptions(raw) {
-  return Object.keys(record(raw)).filter((name) => !(name in manifest.configSchema.properties));
+function unknownNames(raw, schema, path) {
+  return Object.entries(record(raw)).flatMap(([name, value]) => {
+    if (!Object.hasOwn(schema.properties, name)) return [`${path}${cut(name, 60)} is not known`];
+    const inner = schema.properties[name];
+    return inner.properties ? unknownNames(value, inner, `${path}${name}.`) : [];
+  });
+}
+
+/**
+ * @param {Reader} o
+ * @param {(path: string) => string} resolvePath
+ * @param {string} mainKey
+ * @returns {Options}
+ */
+function read(o, resolvePath, mainKey) {
+  const history = o.object("history");
+  const hooks = o.object("hooks");
+  const buffer = o.object("buffer");
+  const breaker = o.object("breaker");
+  const triage = o.object("triage");
+  const knowhub = o.object("knowhub");
+  const file = (/** @type {string} */ name) => {
+    const path = o.text(name);
+    return path === "" ? "" : resolvePath(path);
+  };
+  const queryMode = o.word("queryMode", ["message", "recent", "full"], "recent");
+  const denied = o.list("deniedChatIds", [], { unusable: NOWHERE });
+  const experiences = knowhub.flag("enabled", false);
+  const extracts = knowhub.flag("enableServerExtraction", false) && experiences;
+  const trigger = knowhub.word("extractionTrigger", ["agent_end", "before_compaction"], "agent_end");
+  return {
+    enabled: o.flag("enabled", true),
+    natsUrl: o.list("natsUrl", []),
+    natsPort: Math.max(0, o.number("natsPort", 0, -1, 65_535)) || 4222,
+    natsCreds: file("natsCreds"),
+    natsNkey: file("natsNkey"),
+    natsCa: file("natsCa"),
+    natsCert: file("natsCert"),
+    natsKey: file("natsKey"),
+    natsInboxPrefix: o.text("natsInboxPrefix"),
+    subjectPrefix: o.text("subjectPrefix") || "openclaw",
+    stream: o.text("stream"),
+    timeoutMs: o.number("timeoutMs", 3000, 500, 60_000),
+    history: {
+      turns: turns(history, queryMode),
+      bytes: history.number("bytes", 262_144, 0, Number.MAX_SAFE_INTEGER),
+      textOnly: !history.flag("tools", false),
+    },
+    hooks: {
+      include: hooks.list("include", DEFAULT_INCLUDE),
+      exclude: hooks.list("exclude", [], { unusable: ["*"] }),
+      decide: hooks.list("decide", []),
+      results: hooks.list("results", []),
+      failClosed: hooks.list("failClosed", [], { unusable: ["before_tool_call"] }),
+    },
+    buffer: {
+      events: buffer.number("events", 2000, 1, 1_000_000),
+      bytes: buffer.number("bytes", 16_777_216, 1, Number.MAX_SAFE_INTEGER),
+      eventBytes: buffer.number("eventBytes", 262_144, 4096, Number.MAX_SAFE_INTEGER),
+    },
+    breaker: {
+      lateAnswers: breaker.number("lateAnswers", 3, 1, 1000),
+      pauseMs: breaker.number("pauseMs", 30_000, 0, 3_600_000),
+    },
+    rules: {
+      agents: o.list("agents", ["*"], { filled: true, unusable: [] }),
+      allowedChatTypes: o.list("allowedChatTypes", ["direct"], { filled: true, unusable: [], words: CHAT_TYPES }),
+      allowedChatIds: denied === NOWHERE ? NOWHERE : o.list("allowedChatIds", [], { unusable: NOWHERE }),
+      deniedChatIds: denied,
+      mainKey: o.text("mainKey") || mainKey || "main",
+    },
+    triage: {
+      enabled: triage.flag("enabled", false),
+      timeoutMs: triage.number("timeoutMs", 5000, 1, 600_000),
+      groups: triage.list("groups", [], { unusable: NOWHERE }),
+      excludeGroups: triage.list("excludeGroups", [], { unusable: ["*"] }),
+      history: triage.number("historyCount", 0, 0, 20) > 0 || triage.flag("local", false),
+    },
+    knowhub: {
+      enabled: experiences,
+      submittedBy: knowhub.text("submittedBy"),
+      recall: knowhub.number("recall", 0, 0, Number.MAX_SAFE_INTEGER) > 0 && experiences,
+      extraction: extracts ? trigger : "",
+    },
+  };
 }
 
 /**
  * The number of turns of history to send: none when the consumer classifies the message alone, all
  * when it reads the whole conversation.
  *
- * @param {unknown} given
+ * @param {Reader} history
  * @param {string} queryMode
  */
-function turns(given, queryMode) {
-  if (queryMode === "message") return 0;
-  return number(given, queryMode === "full" ? Number.MAX_SAFE_INTEGER : WINDOW_TURNS, 0, Number.MAX_SAFE_INTEGER);
-}
-
-/** @param {unknown} value */
-function string(value) {
-  return typeof value === "string" ? value.trim() : "";
+function turns(history, queryMode) {
+  const given = history.number("turns", queryMode === "full" ? Number.MAX_SAFE_INTEGER : WINDOW_TURNS, 0, Number.MAX_SAFE_INTEGER);
+  return queryMode === "message" ? 0 : given;
 }
 
 /**
- * A list, or a comma-separated string.
- *
  * @param {unknown} value
+ * @returns {value is string | Array<string | number>}
  */
-function list(value) {
-  const items = Array.isArray(value) ? value : string(value).split(",");
-  return items.map((item) => string(item)).filter((item) => item !== "");
+function isList(value) {
+  return typeof value === "string" || (Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number"));
 }
 
-/**
- * A list with a default: only a list that is there and empty holds nothing.
- *
- * @param {unknown} value
- * @param {string[]} otherwise
- */
-function given(value, otherwise) {
-  const items = list(value);
-  return items.length > 0 || Array.isArray(value) ? items : otherwise;
-}
+/** Reads the options of an object, and notes those that are not used as they stand. */
+class Reader {
+  /** @type {string[]} */
+  notes;
 
-/**
- * A number clamped to its limits; a numeric string counts, as it does for the consumer.
- *
- * @param {unknown} value
- * @param {number} otherwise
- * @param {number} lowest
- * @param {number} highest
- */
-function number(value, otherwise, lowest, highest) {
-  const n = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  if (typeof n !== "number" || !Number.isFinite(n)) return otherwise;
-  return Math.min(highest, Math.max(lowest, Math.trunc(n)));
+  /**
+   * @param {unknown} raw
+   * @param {string} [path]
+   * @param {string[]} [notes]
+   */
+  constructor(raw, path = "", notes = []) {
+    this.values = record(raw);
+    this.path = path;
+    this.notes = notes;
+  }
+
+  /** @param {string} name of an object in this one */
+  object(name) {
+    const value = this.values[name];
+    if (!missing(value) && record(value) !== value) this.#note(name, "is not an object: its defaults count");
+    return new Reader(value, `${this.path}${name}.`, this.notes);
+  }
+
+  /** @param {string} name */
+  text(name) {
+    const value = this.values[name];
+    if (!missing(value) && typeof value !== "string") this.#note(name, "is not a text: its default counts");
+    return typeof value === "string" ? value.trim() : "";
+  }
+
+  /**
+   * @param {string} name
+   * @param {string[]} words
+   * @param {string} otherwise
+   */
+  word(name, words, otherwise) {
+    const given = this.text(name);
+    if (given === "" || words.includes(given)) return given || otherwise;
+    this.#note(name, `is none of ${words.join(", ")}: ${otherwise} counts`);
+    return otherwise;
+  }
+
+  /**
+   * A boolean; a word counts, as it does for the consumer.
+   *
+   * @param {string} name
+   * @param {boolean} otherwise
+   */
+  flag(name, otherwise) {
+    const value = this.values[name];
+    if (typeof value === "boolean" || missing(value)) return value ?? otherwise;
+    if (value === "true" || value === "1") return true;
+    if (value === "false" || value === "0") return false;
+    this.#note(name, `is not true or false: ${otherwise} counts`);
+    return otherwise;
+  }
+
+  /**
+   * A number clamped to its limits; a numeric text counts, as it does for the consumer.
+   *
+   * @param {string} name
+   * @param {number} otherwise
+   * @param {number} lowest
+   * @param {number} highest
+   */
+  number(name, otherwise, lowest, highest) {
+    const value = this.values[name];
+    if (missing(value)) return otherwise;
+    const n = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+    if (typeof n !== "number" || !Number.isFinite(n)) {
+      this.#note(name, "is not a number: its default counts");
+      return otherwise;
+    }
+    const used = Math.min(highest, Math.max(lowest, Math.trunc(n)));
+    if (used !== n) this.#note(name, `is out of its range: ${used} counts`);
+    return used;
+  }
+
+  /**
+   * Texts, as a list or separated by commas; a number counts as its digits.
+   *
+   * @param {string} name
+   * @param {string[]} otherwise
+   * @param {object} [more]
+   * @param {string[]} [more.unusable] what counts when the value is something else; the default without it
+   * @param {boolean} [more.filled] whether blank text is the default, and not an empty list
+   * @param {string[]} [more.words] that it may hold
+   * @returns {string[]}
+   */
+  list(name, otherwise, { unusable = otherwise, filled = false, words } = {}) {
+    const value = this.values[name];
+    if (missing(value)) return otherwise;
+    if (!isList(value)) {
+      this.#note(name, `is not a list of texts: ${unusable === otherwise ? "its default" : unusable.join(", ") || "nothing"} counts`);
+      return unusable;
+    }
+    const items = (Array.isArray(value) ? value : value.split(",")).map((item) => String(item).trim()).filter((item) => item !== "");
+    const used = words ? items.filter((item) => words.includes(item.toLowerCase())) : items;
+    if (used.length < items.length) this.#note(name, `holds what is none of ${words?.join(", ")}: it is left out`);
+    // A list that is there and empty holds nothing.
+    return filled && items.length === 0 && !Array.isArray(value) ? otherwise : used;
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} what
+   */
+  #note(name, what) {
+    this.notes.push(`${this.path}${name} ${what}`);
+  }
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { VERSION, readOptions, unknownOptions } from "../src/config.js";
+import { VERSION, ignoredOptions, readOptions } from "../src/config.js";
+import { checkTurn } from "../src/eligibility.js";
 import { DECISIONS, OBSERVATIONS, planHooks } from "../src/hooks.js";
 import { TOOL_NAMES } from "../src/knowhub.js";
 import { samples } from "./samples.js";
@@ -38,45 +39,6 @@ test("manifest: hints and groups name existing fields", () => {
   assert.deepEqual(grouped.toSorted(), Object.keys(schema.properties).toSorted(), "every option is in one group");
   for (const name of grouped) assert.ok(manifest.uiHints[name].label, name);
 });
-
-test("manifest: an unknown option is refused wherever the names are known", () => {
-  /** @param {any} node @param {string} path */
-  const closed = (node, path) => {
-    if (node.properties) assert.equal(node.additionalProperties, false, path);
-    for (const [name, child] of Object.entries(node.properties ?? {})) closed(child, `${path}.${name}`);
-  };
-  closed(schema, "config");
-});
-
-test("manifest: a number may be text, but only text that is one", () => {
-  for (const [name, node] of Object.entries(schema.properties)) {
-    if (Array.isArray(node.type) && node.type.includes("string")) assert.ok(node.pattern ?? node.enum, name);
-  }
-});
-
-for (const [name, good, bad] of /** @type {Array<[string, string[], string[]]>} */ ([
-  ["timeoutMs", ["500", "999", "1500", "59999", "60000"], ["banana", "", "499", "60001", "-1", "100000", "1e3"]],
-  ["natsPort", ["-1", "0", "4222", "65535"], ["banana", "65536", "99999", "-2"]],
-  ["minConfidence", ["0", "0.5", ".5", "1", "1.0"], ["banana", "1.5", "2", "-0.1", "."]],
-  ["holdout", ["0.1"], ["10%", "2"]],
-  ["localAccept", ["0.9"], ["high", "9"]],
-  ["repeatAfter", ["0", "8"], ["never", "-1", "1.5"]],
-  ["budget", ["0", "16384"], ["16kB", "-1", "1.5"]],
-  ["maxInflight", ["1", "256"], ["0", "many"]],
-  ["historyLimit", ["0", "200"], ["-1", "all"]],
-  ["streamReplicas", ["1", "5"], ["0", "6", "three"]],
-  ["streamMaxAge", ["0", "336h", "14d", "1d12h", "1h30m"], ["banana", "14 days", "-1h", "5"]],
-  ["sessionRetention", ["0", "336h"], ["banana"]],
-  ["streamMaxBytes", ["-1", "1073741824", "1GiB", "512 MB"], ["banana", "-2", "1 pint"]],
-  ["allowedChatTypes", ["direct", "direct,group", "direct, unknown", ""], ["directt", "direct;group", "direct,", "all"]],
-])) {
-  test(`manifest: ${name} as text`, () => {
-    const node = schema.properties[name];
-    const pattern = new RegExp(node.pattern ?? node.anyOf.find((/** @type {any} */ { type }) => type === "string").pattern);
-    for (const text of good) assert.match(text, pattern);
-    for (const text of bad) assert.doesNotMatch(text, pattern);
-  });
-}
 
 test("manifest: what may hold a credential is sensitive", () => {
   for (const path of ["natsUrl", "natsUrl[]", "natsCreds", "natsNkey", "natsKey", "knowhub.token"]) assert.equal(manifest.uiHints[path].sensitive, true, path);
@@ -145,8 +107,31 @@ test("readOptions: files are resolved as the gateway does", () => {
   assert.equal(o.natsCa, "");
 });
 
-test("unknownOptions: names typos", () => {
-  assert.deepEqual(unknownOptions({ natsURL: "x", timeoutMs: 1, dataDir: "d" }), ["natsURL"]);
+for (const [name, raw, want] of /** @type {Array<[string, any, string[]]>} */ ([
+  ["nothing", { timeoutMs: "1500", natsPort: -1, dataDir: "d", agents: "", natsUrl: ["a"], allowedChatIds: [42], triage: { enabled: "true" }, stream: null }, []],
+  ["no object", "off", []],
+  ["names", { natsURL: "x", buffer: { evnets: 1 }, triage: { later: 1 }, hasOwnProperty: 1 }, ["natsURL is not known", "buffer.evnets is not known", "triage.later is not known", "hasOwnProperty is not known"]],
+  ["a number out of its range", { timeoutMs: 100 }, ["timeoutMs is out of its range: 500 counts"]],
+  ["a number that is none", { timeoutMs: "banana", buffer: { events: {} } }, ["timeoutMs is not a number: its default counts", "buffer.events is not a number: its default counts"]],
+  ["a word", { queryMode: "all" }, ["queryMode is none of message, recent, full: recent counts"]],
+  ["a word of a list", { allowedChatTypes: "direct, groups" }, ["allowedChatTypes holds what is none of direct, group, channel, explicit, unknown: it is left out"]],
+  ["a boolean", { history: { tools: "yes" } }, ["history.tools is not true or false: false counts"]],
+  ["an object", { hooks: 7 }, ["hooks is not an object: its defaults count"]],
+  ["a text", { natsCa: {} }, ["natsCa is not a text: its default counts"]],
+  ["a list", { natsUrl: {} }, ["natsUrl is not a list of texts: its default counts"]],
+  ["options of the consumer, which checks them itself", { minConfidence: 7, classifier: "psychic" }, []],
+])) {
+  test(`ignoredOptions: ${name}`, () => assert.deepEqual(ignoredOptions(raw), want));
+}
+
+test("readOptions: of what cannot be read as a list of what to keep, all is kept", () => {
+  const turn = { agentId: "main", sessionKey: "agent:main:telegram:direct:42", trigger: "user", messageProvider: "telegram", channelId: "42" };
+  assert.equal(checkTurn(readOptions({}).rules, turn), "");
+  for (const name of ["agents", "allowedChatTypes", "allowedChatIds", "deniedChatIds"]) {
+    assert.notEqual(checkTurn(readOptions({ [name]: { telegram: true } }).rules, turn), "", name);
+  }
+  assert.deepEqual(planHooks(readOptions({ hooks: { exclude: {} } })).observe, []);
+  assert.deepEqual(readOptions({ triage: { enabled: true, excludeGroups: 7.5, groups: {} } }).triage.excludeGroups, ["*"]);
 });
 
 test("hooks: the catalogue is the consumer's", () => {
