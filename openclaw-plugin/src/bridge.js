@@ -14,6 +14,7 @@ import { NO_ANSWER } from "./replies.js";
 import { Recent } from "./recent.js";
 import { Requests } from "./requests.js";
 import { Spool } from "./spool.js";
+import { toldCall } from "./told.js";
 import { record, text } from "./values.js";
 import { Warnings } from "./warnings.js";
 
@@ -249,9 +250,10 @@ export class Bridge {
    * @param {unknown} ctx
    */
   tell(hook, event, ctx) {
-    const permit = this.#permits.event(hook, event, ctx);
-    if (permit) this.#events.tell(hook, this.#permits.withoutPrivate(hook, event, ctx), ctx);
-    else if (permit === undefined) this.#permits.hold({ hook, event, ctx, ts: Date.now() });
+    const told = hook === "after_tool_call" ? toldCall(event, this.options.hooks.results) : event;
+    const permit = this.#permits.event(hook, told, ctx);
+    if (permit) this.#events.tell(hook, this.#permits.withoutPrivate(hook, told, ctx), ctx);
+    else if (permit === undefined) this.#permits.hold({ hook, event: told, ctx, ts: Date.now() });
   }
 
   /**

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { cut } from "./sanitize.js";
+import { cut } from "./encode.js";
 import { record } from "./values.js";
 
 const manifest = JSON.parse(readFileSync(new URL("../openclaw.plugin.json", import.meta.url), "utf8"));

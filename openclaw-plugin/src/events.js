@@ -13,7 +13,6 @@ import { message } from "./values.js";
 /** How long to wait for the acknowledgement of an event. */
 const STORE_MS = 5000;
 
-
 export class Events {
   /** Dropped events that were logged. */
   #reported = 0;

@@ -1,9 +1,7 @@
 // Messages of a conversation: which of them are sent, and how much of each.
 
-import { cut, sanitize } from "./sanitize.js";
+import { DEFAULT_LIMITS, encode } from "./encode.js";
 import { field, text } from "./values.js";
-
-/** @typedef {import("./sanitize.js").Limits} Limits */
 
 /** What an assistant says at a heartbeat, which is no part of a conversation (contract §5). */
 const HEARTBEAT_ANSWER = "HEARTBEAT_OK";
@@ -90,13 +88,12 @@ export function outcomeOf(messages) {
  * where a user's message came from and when, and how a model's ended.
  *
  * @param {unknown} message
- * @param {Limits} limits
  * @returns {object | undefined} undefined for other roles than user and assistant
  */
-export function spoken(message, limits) {
+function spoken(message) {
   const role = text(message, "role");
   if (role !== "user" && role !== "assistant") return undefined;
-  const texts = textsOf(message).map((part) => cut(part, limits.chars));
+  const texts = textsOf(message);
   /** @type {Record<string, unknown>} */
   const out = { role, content: texts.length === 1 ? texts[0] : texts.map((part) => ({ type: "text", text: part })) };
   if (role === "user") {
@@ -106,7 +103,7 @@ export function spoken(message, limits) {
     if (typeof at === "number" && at > 0) out.timestamp = at;
   } else if (text(message, "stopReason") === "error") {
     out.stopReason = "error";
-    out.errorMessage = cut(text(message, "errorMessage") ?? "", limits.chars);
+    out.errorMessage = text(message, "errorMessage") ?? "";
   }
   return out;
 }
@@ -117,19 +114,20 @@ export function spoken(message, limits) {
  * @param {unknown[]} messages
  * @param {number} bytes
  * @param {boolean} textOnly
- * @param {Limits} limits
+ * @returns {{json: string, bytes: number}}
  */
-export function encodeMessages(messages, bytes, textOnly, limits) {
+export function encodeMessages(messages, bytes, textOnly) {
   const kept = [];
+  let left = bytes;
   for (let i = messages.length - 1; i >= 0; i--) {
-    const message = textOnly ? spoken(messages[i], limits) : sanitize(messages[i], limits);
+    const message = textOnly ? spoken(messages[i]) : messages[i];
     if (message === undefined) continue;
-    const json = JSON.stringify(message);
-    bytes -= Buffer.byteLength(json) + 1;
-    if (bytes < 0) break;
-    kept.push(json);
+    const encoded = encode(message, { ...DEFAULT_LIMITS, bytes: left - 1 }, { whole: true });
+    if (!encoded) break;
+    left -= encoded.bytes + 1; // with its comma
+    kept.push(encoded.json);
   }
-  return kept.toReversed().join(",");
+  return { json: kept.toReversed().join(","), bytes: bytes - left };
 }
 
 /** @param {unknown} message */

@@ -1,7 +1,8 @@
 // Message bodies: the two arguments of a hook as one JSON object (contract §3).
 
+import { CALL_BOUNDS } from "./told.js";
+import { DEFAULT_LIMITS, encode } from "./encode.js";
 import { encodeMessages, lastRun, lastTurns, outcomeOf } from "./messages.js";
-import { DEFAULT_LIMITS, sanitize } from "./sanitize.js";
 import { record } from "./values.js";
 
 /**
@@ -30,38 +31,50 @@ export const MESSAGE_FIELDS = ["messages", "historyMessages"];
 const PRIVATE = new Set(["config", "cfg"]);
 
 /**
- * Encodes a body of at most maxBytes bytes. The oldest messages are left out first, then long
- * strings are cut.
+ * Encodes a body of at most maxBytes bytes. The oldest messages are left out first, and long strings
+ * are cut where they do not fit.
  *
  * @param {Body} body
  * @param {number} maxBytes
  * @param {History} history
- * @returns {string | undefined} undefined when it does not fit
+ * @returns {string | undefined} undefined when there is no room for an event at all
  */
 export function encodeBody(body, maxBytes, history) {
   const { hook, ts, id } = body;
-  for (const chars of [DEFAULT_LIMITS.chars, 32_768, 4096, 512]) {
-    const limits = { ...DEFAULT_LIMITS, chars };
-    const event = sanitize(body.event, limits, (key, depth) => depth === 0 && isMessages(body.event, key));
-    const ctx = sanitize(body.ctx, limits, (key, depth) => depth === 0 && PRIVATE.has(key));
-    const head = JSON.stringify({ hook, ts, id, ctx: record(ctx), event: record(event) });
-    let room = maxBytes - Buffer.byteLength(head);
-    if (room < 0) continue;
-    let out = head.slice(0, -2); // without the closing braces of event and body
-    let first = Object.keys(record(event)).length === 0;
-    for (const field of MESSAGE_FIELDS) {
-      if (!isMessages(body.event, field)) continue;
-      const name = `${first ? "" : ","}${JSON.stringify(field)}:`;
-      const space = room - name.length - 2;
-      if (space < 0) continue;
-      const messages = `[${encodeMessages(messagesOf(hook, body.event, field, history), Math.min(space, history.bytes), history.textOnly || hook === "agent_end", limits)}]`;
-      out += name + messages;
-      room -= name.length + Buffer.byteLength(messages);
-      first = false;
-    }
-    return `${out}}}`;
+  const head = `${JSON.stringify({ hook, ts, id }).slice(0, -1)},"ctx":`;
+  let room = maxBytes - Buffer.byteLength(head) - `,"event":}`.length;
+  if (room < 2 * EMPTY.bytes) return undefined;
+  const ctx = encodeObject(body.ctx, Math.floor(room / 2), { drop: (key, depth) => depth === 0 && PRIVATE.has(key) });
+  room -= ctx.bytes;
+  const event = encodeObject(body.event, room, { drop: (key, depth) => depth === 0 && isMessages(body.event, key), ...BOUNDS[hook] });
+  room -= event.bytes;
+  let out = event.json.slice(0, -1);
+  for (const field of MESSAGE_FIELDS) {
+    if (!isMessages(body.event, field)) continue;
+    const name = `${out === "{" ? "" : ","}${JSON.stringify(field)}:`;
+    const space = room - name.length - EMPTY.bytes;
+    if (space < 0) continue;
+    const messages = encodeMessages(messagesOf(hook, body.event, field, history), Math.min(space, history.bytes), history.textOnly || hook === "agent_end");
+    out += `${name}[${messages.json}]`;
+    room = space - messages.bytes;
   }
-  return undefined;
+  return `${head}${ctx.json},"event":${out}}}`;
+}
+
+const EMPTY = { json: "{}", bytes: 2 };
+
+/** Bytes for fields of an event. */
+const BOUNDS = /** @type {Record<string, import("./encode.js").Rules>} */ ({ after_tool_call: { bounds: CALL_BOUNDS } });
+
+/**
+ * @param {unknown} value
+ * @param {number} bytes
+ * @param {import("./encode.js").Rules} rules
+ */
+function encodeObject(value, bytes, rules) {
+  if (record(value) !== value) return EMPTY;
+  const encoded = encode(value, { ...DEFAULT_LIMITS, bytes }, rules);
+  return encoded?.json.startsWith("{") ? encoded : EMPTY;
 }
 
 /**

@@ -1,6 +1,6 @@
 // The skills that an agent may read, as the gateway tells its model of them.
 
-import { cut } from "./sanitize.js";
+import { cut } from "./encode.js";
 import { field, text } from "./values.js";
 
 /**

@@ -183,7 +183,7 @@ test("a history beyond the server's max_payload loses its oldest messages", asyn
     // Published before the server's max_payload is known.
     const early = gateway({ natsUrl: small.url });
     const text = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, "y".repeat(1000)]));
-    for (const params of [text, {}]) await early.fire("after_tool_call", { toolName: "read", params });
+    for (const more of [text, {}]) await early.fire("session_start", { sessionId: "s1", ...more });
     await eventually("the large one is refused, the other is stored", () => {
       const { stored, refused, buffered } = early.shared().bridge.status();
       return stored === 1 && refused === 1 && buffered === 0;
@@ -486,7 +486,7 @@ test("an outage: turns continue at once, events wait and are stored once and in 
     const g = gateway({ natsUrl: down.url, hooks: { include: ["after_tool_call"] } });
     await g.fire("gateway_start", { port: 1 }, {});
     const status = () => g.shared().bridge.status();
-    const call = (/** @type {number} */ i) => g.fire("after_tool_call", { toolName: "read", i }, { agentId: "main", sessionId: "outage", sessionKey: KEY });
+    const call = (/** @type {number} */ i) => g.fire("after_tool_call", { toolName: "read", params: { i } }, { agentId: "main", sessionId: "outage", sessionKey: KEY });
     for (let i = 0; i < 100; i++) await call(i);
     await down.kill();
     for (let i = 100; i < 200; i++) await call(i);
@@ -503,7 +503,7 @@ test("an outage: turns continue at once, events wait and are stored once and in 
     const order = [];
     for (let seq = 1; seq <= info.state.last_seq; seq++) {
       const stored = await jsm.streams.getMessage("OPENCLAW_EVENTS", { seq });
-      if (stored?.subject === "openclaw.event.after_tool_call.main.outage") order.push(stored.json().event.i);
+      if (stored?.subject === "openclaw.event.after_tool_call.main.outage") order.push(stored.json().event.params.i);
     }
     await other.close();
     assert.deepEqual(order, Array.from({ length: 300 }, (_, i) => i));

@@ -106,10 +106,12 @@ test("encodeBody: a prompt that is too long is cut, not left out", () => {
   assert.deepEqual(body.event.messages, [user("old")]);
 });
 
-test("encodeBody: undefined when nothing fits", () => {
+test("encodeBody: what does not fit is cut, and undefined without room for an event", () => {
   assert.equal(encode("x", { a: 1 }, {}, 20), undefined);
   const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key ${i}`, i]));
-  assert.equal(encode("x", keys, {}, 10_000), undefined);
+  const body = encode("x", keys, { runId: "r1" }, 10_000);
+  assert.ok(Object.keys(body.event).length > 500);
+  assert.deepEqual(body.ctx, { runId: "r1" });
 });
 
 test("encodeBody: a history of megabytes takes little time", () => {

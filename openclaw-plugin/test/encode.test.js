@@ -1,8 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { DEFAULT_LIMITS, cut, sanitize } from "../src/sanitize.js";
+import { DEFAULT_LIMITS, cut, encode } from "../src/encode.js";
 import { samples } from "./samples.js";
+
+/**
+ * What JSON.parse makes of an encoded value.
+ *
+ * @param {unknown} value
+ * @param {import("../src/encode.js").Limits} [limits]
+ * @param {import("../src/encode.js").Rules} [rules]
+ */
+function parsed(value, limits = DEFAULT_LIMITS, rules = {}) {
+  const encoded = encode(value, limits, rules);
+  if (!encoded) return undefined;
+  assert.equal(Buffer.byteLength(encoded.json), encoded.bytes, "the bytes are counted");
+  assert.ok(encoded.bytes <= limits.bytes);
+  return JSON.parse(encoded.json);
+}
 
 class Holder {
   kept = 1;
@@ -39,39 +54,39 @@ for (const [name, value, want] of /** @type {Array<[string, unknown, unknown]>} 
   ["nothing", undefined, undefined],
   ["a function", () => {}, undefined],
 ])) {
-  test(`sanitize: ${name}`, () => assert.deepEqual(sanitize(value), want));
+  test(`encode: ${name}`, () => assert.deepEqual(parsed(value), want));
 }
 
-test("sanitize: a field named __proto__ is a field", () => {
-  const out = sanitize(JSON.parse('{"__proto__": {"polluted": 1}}'));
+test("encode: a field named __proto__ is a field", () => {
+  const out = parsed(JSON.parse('{"__proto__": {"polluted": 1}}'));
   assert.equal(JSON.stringify(out), '{"__proto__":{"polluted":1}}');
   assert.equal(/** @type {any} */ ({}).polluted, undefined);
 });
 
-test("sanitize: captured events stay unchanged", () => {
+test("encode: captured events stay unchanged", () => {
   for (const { hook, event, ctx } of samples()) {
-    assert.deepEqual(sanitize(event), event, hook);
-    assert.deepEqual(sanitize(ctx), ctx, hook);
+    assert.deepEqual(parsed(event), event, hook);
+    assert.deepEqual(parsed(ctx), ctx, hook);
   }
 });
 
-test("sanitize: depth is bounded", () => {
+test("encode: depth is bounded", () => {
   /** @type {any} */
   let deep = {};
   for (let i = 0; i < 1_000_000; i++) deep = { deep };
   let depth = 0;
-  for (let out = /** @type {any} */ (sanitize(deep)); out.deep; out = out.deep) depth++;
+  for (let out = /** @type {any} */ (parsed(deep)); out.deep; out = out.deep) depth++;
   assert.equal(depth, DEFAULT_LIMITS.depth - 1);
 });
 
-test("sanitize: the number of values is bounded", () => {
+test("encode: the number of values is bounded", () => {
   const limits = { ...DEFAULT_LIMITS, values: 100 };
-  assert.equal(/** @type {any} */ (sanitize(Array.from({ length: 1000 }, (_, i) => i), limits)).length, 99);
+  assert.equal(/** @type {any} */ (parsed(Array.from({ length: 1000 }, (_, i) => i), limits)).length, 99);
   const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i]));
-  assert.equal(Object.keys(/** @type {any} */ (sanitize(wide, limits))).length, 99);
+  assert.equal(Object.keys(/** @type {any} */ (parsed(wide, limits))).length, 99);
   // Lists of lists that grow by the product of their lengths.
   const many = Array.from({ length: 100 }, () => Array.from({ length: 100 }, () => ["x"]));
-  assert.ok(JSON.stringify(sanitize(many, limits)).length < 2000);
+  assert.ok(JSON.stringify(parsed(many, limits)).length < 2000);
 });
 
 test("cut: strings are cut between characters", () => {
@@ -80,7 +95,7 @@ test("cut: strings are cut between characters", () => {
   for (let n = 15; n < 25; n++) assert.doesNotMatch(cut("😀".repeat(30), n), /[\uD800-\uDBFF](?![\uDC00-\uDFFF])/);
 });
 
-test("sanitize: anything becomes JSON", () => {
+test("encode: anything becomes JSON", () => {
   // A small generator with a fixed seed, so that a failure can be seen again.
   let seed = 20_261_121;
   const next = (/** @type {number} */ n) => {
@@ -112,8 +127,38 @@ test("sanitize: anything becomes JSON", () => {
     return kinds[next(depth > 6 ? 8 : kinds.length)]?.();
   };
   for (let i = 0; i < 2000; i++) {
-    const out = sanitize(any(0));
-    const json = JSON.stringify(out);
-    if (json !== undefined) assert.deepEqual(JSON.parse(json), out);
+    const value = any(0);
+    parsed(value);
+    for (const bytes of [0, 1, 5, 20, 60]) parsed(value, { ...DEFAULT_LIMITS, bytes });
   }
+});
+
+test("encode: it stops at the bound, and what is short still fits", () => {
+  const rows = Array.from({ length: 8000 }, (_, id) => ({ id, name: `row ${id}`, ok: true, tags: ["a", "b"] }));
+  let read = 0;
+  const counted = new Proxy(rows, {
+    get: (list, key) => {
+      read++;
+      return Reflect.get(list, key);
+    },
+  });
+  const out = /** @type {any} */ (parsed({ rows: counted, runId: "r1" }, { ...DEFAULT_LIMITS, bytes: 4096 }));
+  assert.deepEqual(out.rows.slice(0, 10), rows.slice(0, 10));
+  assert.ok(out.rows.length < 100);
+  assert.ok(read < 300, `${read} reads of the list`);
+  const texts = /** @type {any} */ (parsed({ a: "x".repeat(50_000), b: "y".repeat(50_000), runId: "r1" }, { ...DEFAULT_LIMITS, bytes: 20_000 }));
+  assert.deepEqual([texts.a.length, texts.b.length, texts.runId], [4096, 4096, "r1"]);
+});
+
+test("encode: a field may have a bound of its own", () => {
+  const out = /** @type {any} */ (parsed({ params: { content: "x".repeat(60_000), path: "a.md" }, runId: "r1" }, DEFAULT_LIMITS, { bounds: { params: 4096 } }));
+  assert.deepEqual([out.params.content.length, out.params.path, out.runId], [1024, "a.md", "r1"]);
+  assert.match(out.params.content, /\.\.\.\(truncated\)$/);
+});
+
+test("encode: what has to be whole is so or is nothing", () => {
+  const value = { role: "user", content: "hello", more: [1, 2, { a: "b" }] };
+  const bytes = Buffer.byteLength(JSON.stringify(value));
+  assert.deepEqual(parsed(value, { ...DEFAULT_LIMITS, bytes }, { whole: true }), value);
+  for (let n = 0; n < bytes; n++) assert.equal(encode(value, { ...DEFAULT_LIMITS, bytes: n }, { whole: true }), undefined);
 });
