@@ -30,8 +30,10 @@ microbench:
 	go test -run '^$$' -bench . -benchmem ./...
 
 # The weights in the binary, for a release; WEIGHTS=vectors makes some of them.
+# PEOPLE is an absolute path of labelled messages of people; without it the numbers
+# that were fitted to such messages stay.
 weights:
-	go -C tools run ./weights $(WEIGHTS)
+	go -C tools run ./weights $(if $(PEOPLE),-people $(PEOPLE)) $(WEIGHTS)
 
 # Faults of every kind for the time in SOAK, then a check that every event counted
 # exactly once. Each run prints a FAULTS_SEED, which repeats its choices.

@@ -63,6 +63,9 @@ func TestMessages(t *testing.T) {
 	require.Less(t, hints.OOSMisled, 0.10, "of what fits no intent gets a hint with one")
 	var in, out []evaluate.Outcome
 	for i, o := range outcomes {
+		if o.Got == intents.FallbackID && o.Confidence < 0.6 {
+			continue // it says nothing, however right it is
+		}
 		if lines[i].Intent == intents.FallbackID && len(lines[i].Intents) < 2 {
 			out = append(out, o)
 		} else {

@@ -20,6 +20,7 @@ type Model struct {
 	inScope  logistic
 	correct  logistic
 	odds     float64 // see fallbackOdds
+	trust    *Trust  // nil for a catalogue of one's own
 	pool     sync.Pool
 }
 
@@ -166,6 +167,7 @@ func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 	s := newSolver(rows, sp.shared, len(m.intents)+1)
 	s.outside = len(m.intents)
 	m.odds = oddsFor(samples, len(m.intents))
+	m.trust = trustFor(root)
 	return m, s, samples
 }
 

@@ -25,6 +25,10 @@ type verdict struct {
 	earlier string
 	// also is the message's second task; "" if there is none.
 	also string
+	// seen is what else is known of the message that the probabilities are of.
+	seen evidence
+	// settled is the answer once its confidence is settled, see [Model.settle].
+	settled settled
 	// odds is how much likelier than the first intent the fallback must be to be
 	// the answer; 0 means fallbackOdds.
 	odds float64
@@ -33,7 +37,21 @@ type verdict struct {
 // other reports whether the answer is the fallback. Being the likelier answer is
 // not enough: without a hint the agent only lacks advice, but a wrong hint gives
 // it advice that does not apply.
-func (v *verdict) other() bool { return v.first < 0 || 1-v.pIn > cmp.Or(v.odds, fallbackOdds)*v.pFirst }
+func (v *verdict) other() bool {
+	if v.settled != unsettled {
+		return v.settled == settledOther
+	}
+	return v.first < 0 || 1-v.pIn > cmp.Or(v.odds, fallbackOdds)*v.pFirst
+}
+
+// settled is an answer that probabilities no longer decide.
+type settled uint8
+
+const (
+	unsettled settled = iota
+	settledIntent
+	settledOther
+)
 
 // confidence is the probability that the answer is right.
 func (v *verdict) confidence() float64 {
@@ -56,6 +74,7 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 		if v.unread {
 			v.pIn = unreadInScope
 		}
+		v.seen = m.evidence(sc, &v, false)
 		return v
 	}
 	var covered float32
@@ -68,6 +87,7 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	if v.unread && v.other() {
 		v.pIn = max(v.pIn, unreadInScope)
 	}
+	v.seen = m.evidence(sc, &v, false)
 	return v
 }
 
@@ -263,6 +283,7 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	allowed := m.allowed(in.Catalog)
 	sc := m.pool.Get().(*scratch)
 	v := m.verdictOn(sc, &in, allowed, by)
+	m.settle(&v)
 	out := payload.Classification{
 		Goal:       goal(in.Latest, v.earlier),
 		Confidence: v.confidence(),
@@ -360,6 +381,7 @@ func (m *Model) PredictInput(in classify.Input, allowed []bool) Prediction {
 func (m *Model) predict(in *classify.Input, allowed []bool, by *embedding) Prediction {
 	sc := m.pool.Get().(*scratch)
 	v := m.verdictOn(sc, in, allowed, by)
+	m.settle(&v)
 	p := Prediction{
 		Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine),
 		Words: m.tellingWords(sc, &v), Ranked: m.rank(sc, &v, allowed),

@@ -4,8 +4,11 @@
 //
 //	go -C tools run ./weights
 //	go -C tools run ./weights vectors classifier
+//	go -C tools run ./weights -people DIR trust
 //	go -C tools run ./weights -quick -into DIR
 //
+// The numbers for what people type ("trust") are fitted to labelled messages in DIR;
+// without it they stay.
 // Files get the paths below DIR that they have in the repository, which is the
 // default. -quick shows in half a minute that they can be made: the model that
 // finds prompt injections is then trained with a third of the texts, so DIR must be
@@ -32,15 +35,17 @@ var kinds = []struct {
 	{"encoder", encoderWeights},
 	{"vectors", vectorFile},
 	{"classifier", classifierWeights},
+	{"trust", trustWeights},
 	{"safety", safetyModel},
 }
 
 func main() {
 	into := flag.String("into", "..", "`folder` that the files are written below")
 	quick := flag.Bool("quick", false, "only show that the files can be made; needs -into")
+	people := flag.String("people", "", "`folder` with messages of people, to fit the trust in answers to")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *into, *quick, flag.Args())
+	err := run(ctx, *into, *people, *quick, flag.Args())
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "weights:", err)
@@ -49,7 +54,7 @@ func main() {
 }
 
 // run makes the files of the given kinds, or of all if there are none.
-func run(ctx context.Context, into string, quick bool, names []string) error {
+func run(ctx context.Context, into, people string, quick bool, names []string) error {
 	var all []string
 	for _, k := range kinds {
 		all = append(all, k.name)
@@ -63,6 +68,11 @@ func run(ctx context.Context, into string, quick bool, names []string) error {
 	if err != nil {
 		return err
 	}
+	if people != "" {
+		if people, err = filepath.Abs(people); err != nil {
+			return err
+		}
+	}
 	if product, err := filepath.Abs(".."); err != nil || quick && root == product {
 		return errors.Join(err, errors.New("-quick needs -into and another folder than the repository"))
 	}
@@ -70,7 +80,7 @@ func run(ctx context.Context, into string, quick bool, names []string) error {
 		if len(names) > 0 && !slices.Contains(names, k.name) {
 			continue
 		}
-		if err := k.run(ctx, tree{root, quick}); err != nil {
+		if err := k.run(ctx, tree{root, quick, people}); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 	}
@@ -81,6 +91,8 @@ func run(ctx context.Context, into string, quick bool, names []string) error {
 type tree struct {
 	root  string // an absolute path
 	quick bool
+	// people is a folder with messages of people, an absolute path; "" without one.
+	people string
 }
 
 func (t tree) path(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }

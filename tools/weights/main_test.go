@@ -8,12 +8,12 @@ import (
 
 func TestAnUnknownKindWritesNothing(t *testing.T) {
 	into := t.TempDir()
-	require.EqualError(t, run(t.Context(), into, false, []string{"vectors", "model"}), `"model" is none of encoder, vectors, classifier, safety`)
+	require.EqualError(t, run(t.Context(), into, "", false, []string{"vectors", "model"}), `"model" is none of encoder, vectors, classifier, trust, safety`)
 	require.NoDirExists(t, tree{root: into}.path("classify"))
 }
 
 func TestQuickDoesNotWriteIntoTheRepository(t *testing.T) {
-	require.ErrorContains(t, run(t.Context(), "..", true, []string{"safety"}), "-quick needs -into")
+	require.ErrorContains(t, run(t.Context(), "..", "", true, []string{"safety"}), "-quick needs -into")
 }
 
 func TestAlike(t *testing.T) {
