@@ -83,6 +83,7 @@ var leadingFrames = []frame{
 	{"current message", "openclaw 2026.9.6, src/auto-reply/reply/inbound-meta.ts (Telegram)", "Current message:\n", literal("Current message:")},
 	{"thread starter", "openclaw 2026.9.6, src/auto-reply/reply/get-reply-run.ts", "[Thread starter - for context]", threadStarter},
 	{"thread history", "openclaw 2026.9.6, src/auto-reply/reply/get-reply-run.ts", "[Thread history - for context]", threadHistory},
+	{"room message", "openclaw 2026.9.6, what a room event's message looks like in the prompt: #<message id> <sender>: <text>", "#", roomMessage},
 	{"room event", "openclaw 2026.9.6, ROOM_EVENT_PROMPT", "[OpenClaw room event]", literal("[OpenClaw room event]")},
 	{"queue overflow", "openclaw 2026.9.6, src/utils/queue-helpers.ts", "[Queue overflow]", paragraph},
 	{"user text", "openclaw 2026.9.6, src/media-understanding/format.ts, several attachments", "User text:\n", literal("User text:")},
@@ -307,6 +308,17 @@ func systemEvents(_ *reading, s string) (int, string) {
 		n += endOfLine(s[n:])
 	}
 	return n, ""
+}
+
+// roomHead matches what stands in front of a message of a room event.
+var roomHead = regexp.MustCompile(`^#\d{1,20} ([^:\n]{1,60}): `)
+
+func roomMessage(_ *reading, s string) (int, string) {
+	head := roomHead.FindStringSubmatch(s[:min(len(s), maxTagBytes)])
+	if head == nil || !isSender(head[1]) {
+		return 0, ""
+	}
+	return len(head[0]), ""
 }
 
 // groupHistory takes what was said in a group up to the mark of the message.

@@ -31,6 +31,7 @@ export class Gateway {
     this.workspace = join(dir, "workspace");
     this.configFile = join(dir, "openclaw.json");
     this.timings = join(dir, "timings.jsonl");
+    this.prompts = join(dir, "prompts.jsonl");
     this.log = "";
   }
 
@@ -49,6 +50,7 @@ export class Gateway {
       OPENCLAW_EXEC_SHELL_SNAPSHOT: "0",
       NO_COLOR: "1",
       E2E_TIMINGS: this.timings,
+      E2E_PROMPTS: this.prompts,
     };
   }
 

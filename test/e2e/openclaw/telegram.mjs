@@ -30,10 +30,16 @@ export class Telegram {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Sends a message in a chat, of Ada unless it is another's, and returns it. */
-  say(chat, text, { from = ada, replyTo } = {}) {
-    const entities = text.startsWith("/") ? [{ type: "bot_command", offset: 0, length: text.split(" ")[0].length }] : undefined;
-    const message = { message_id: ++this.#ids, date: Math.floor(Date.now() / 1000), chat, from, text, entities, reply_to_message: replyTo };
+  /** Files that messages hold, by id. */
+  files = new Map();
+
+  /**
+   * Sends a message in a chat, of Ada unless it is another's, and returns it. more are
+   * further fields of the message, of a forwarded one or a photo, say.
+   */
+  say(chat, text, { from = ada, replyTo, more } = {}) {
+    const entities = text?.startsWith("/") ? [{ type: "bot_command", offset: 0, length: text.split(" ")[0].length }] : undefined;
+    const message = { message_id: ++this.#ids, date: Math.floor(Date.now() / 1000), chat, from, text, entities, reply_to_message: replyTo, ...more };
     this.#updates.push({ update_id: ++this.#ids, message });
     for (const wake of this.#waiting) wake();
     return message;
@@ -70,6 +76,8 @@ export class Telegram {
 
   async #answer(req, res) {
     const url = new URL(req.url, this.url);
+    const file = /^\/file\/bot[^/]+\/(.+)$/.exec(url.pathname);
+    if (file) return void res.end(this.files.get(file[1]));
     const asked = { ...Object.fromEntries(url.searchParams), ...(await body(req)) };
     const method = url.pathname.split("/").pop();
     if (method !== "getUpdates") this.calls.push({ method, body: asked });
@@ -88,6 +96,8 @@ export class Telegram {
         return { url: "", has_custom_certificate: false, pending_update_count: 0 };
       case "getChat":
         return chat;
+      case "getFile":
+        return { file_id: asked.file_id, file_unique_id: asked.file_id, file_size: this.files.get(asked.file_id)?.length, file_path: asked.file_id };
       case "getChatMember":
         return { status: "administrator", user: bot };
       case "getMyCommands":

@@ -2,6 +2,7 @@
 // which the gateway awaits one after the other: the time between is that of the
 // other handlers. It writes a line {runId, ms} or {messageId, ms} to $E2E_TIMINGS
 // for each pair. A message that is skipped has none: nobody is asked after that.
+// Each prompt with the user's messages before it is a line in $E2E_PROMPTS.
 
 import { appendFileSync } from "node:fs";
 
@@ -12,6 +13,10 @@ export default {
   name: "Stopwatch",
   description: "Notes how long the other plugins hold a prompt or a message.",
   register(api) {
+    api.on("before_prompt_build", ({ prompt, currentUserMessage, messages }, { trigger, chatType, sessionKey }) => {
+      const history = messages.filter(({ role }) => role === "user").map(({ content }) => (typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("\n")));
+      appendFileSync(process.env.E2E_PROMPTS, `${JSON.stringify({ prompt, currentUserMessage, history, trigger, chatType, sessionKey })}\n`);
+    });
     for (const [hook, name] of [["before_prompt_build", "runId"], ["before_dispatch", "messageId"]]) {
       api.on(hook, (_event, ctx) => void begun.set(ctx[name], performance.now()), { priority: 1_000_000 });
       api.on(
