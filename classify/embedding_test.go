@@ -34,6 +34,8 @@ type vectored struct{ confidence float64 }
 
 func (vectored) Dimensions() int { return 2 }
 
+func (vectored) Leans(in Input) bool { return in.Latest == "and" }
+
 func (vectored) Texts(in Input) []string {
 	if in.Latest == "" {
 		return nil
@@ -48,7 +50,9 @@ func (vectored) Texts(in Input) []string {
 func (v vectored) ClassifyVectors(in Input, vectors map[string][]float32) payload.Classification {
 	var goal strings.Builder
 	for _, text := range v.Texts(in) {
-		_, _ = fmt.Fprint(&goal, vectors[text][0], " ")
+		if v := vectors[text]; v != nil {
+			_, _ = fmt.Fprint(&goal, v[0], " ")
+		}
 	}
 	return payload.Classification{Intent: "WEATHER", Goal: goal.String(), Confidence: v.confidence, Source: payload.SourceLocal}
 }
@@ -93,22 +97,26 @@ func (mapped) Vectors(_ context.Context, texts []string) (map[string][]float32, 
 func TestABuiltInEmbeddingTakesWhatFits(t *testing.T) {
 	e := NewBuiltIn("builtin/x", mapped{}, vectored{confidence: 0.7}, func(text string) bool { return text != "雨" })
 	for _, tt := range []struct {
-		name  string
-		in    Input
-		unfit bool
+		name string
+		in   Input
+		err  error
+		goal string // the vectors that were made
 	}{
-		{"a message that fits", Input{Latest: "rain"}, false},
-		{"another language", Input{Latest: "雨"}, true},
-		{"a message that needs what was said before", Input{Latest: "and", Conversation: []payload.Turn{{Text: "rain"}}}, true},
+		{"a message that fits", Input{Latest: "rain"}, nil, "4 "},
+		{"another language", Input{Latest: "雨"}, ErrUnfit, ""},
+		{"another language in a conversation", Input{Latest: "雨", Conversation: []payload.Turn{{Text: "rain"}}}, ErrUnfit, ""},
+		{"a message that needs what was said before", Input{Latest: "and", Conversation: []payload.Turn{{Text: "rain"}}}, ErrLeans, ""},
+		{"a message that stands alone in a conversation", Input{Latest: "snow", Conversation: []payload.Turn{{Text: "it rains"}}}, nil, "4 "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := e.Classify(t.Context(), tt.in)
-			if tt.unfit {
-				require.ErrorIs(t, err, ErrUnfit)
+			if tt.err != nil {
+				require.ErrorIs(t, err, tt.err)
 				require.ErrorIs(t, err, ErrFailed)
 				return
 			}
 			require.NoError(t, err)
+			require.Equal(t, tt.goal, got.Goal)
 			require.Equal(t, []string{payload.SourceEmbedding, "builtin/x"}, []string{got.Source, got.Model})
 		})
 	}

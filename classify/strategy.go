@@ -57,13 +57,15 @@ const (
 	EmbeddingUsed   = "used"
 	EmbeddingSpared = "spared" // the local answer was certain enough
 	EmbeddingUnfit  = "unfit"  // not for this model, [ErrUnfit]
-	EmbeddingBusy   = "busy"   // more concurrent messages than Bounds.Limit
-	EmbeddingLate   = "late"
-	EmbeddingFailed = "failed"
+	// EmbeddingConversation is a message that leans on the conversation, [ErrLeans].
+	EmbeddingConversation = "conversation"
+	EmbeddingBusy         = "busy" // more concurrent messages than Bounds.Limit
+	EmbeddingLate         = "late"
+	EmbeddingFailed       = "failed"
 )
 
 // EmbeddingOutcomes are all outcomes.
-var EmbeddingOutcomes = []string{EmbeddingUsed, EmbeddingSpared, EmbeddingUnfit, EmbeddingBusy, EmbeddingLate, EmbeddingFailed}
+var EmbeddingOutcomes = []string{EmbeddingUsed, EmbeddingSpared, EmbeddingUnfit, EmbeddingConversation, EmbeddingBusy, EmbeddingLate, EmbeddingFailed}
 
 // Observer is told how long the sources took, and why a local answer was given
 // although a model is configured. It is called from many goroutines.
@@ -221,6 +223,8 @@ func outcomeOf(err error) string {
 		return EmbeddingUsed
 	case errors.Is(err, ErrUnfit):
 		return EmbeddingUnfit
+	case errors.Is(err, ErrLeans):
+		return EmbeddingConversation
 	case errors.Is(err, ErrOverloaded):
 		return EmbeddingBusy
 	case errors.Is(err, ErrDeadline):

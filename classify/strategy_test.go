@@ -384,6 +384,9 @@ func TestBoundsOfAnEmbeddingModel(t *testing.T) {
 	unfit := modelFunc(func(context.Context) (payload.Classification, error) {
 		return payload.Classification{}, fmt.Errorf("%w: %w", ErrFailed, ErrUnfit)
 	})
+	leans := modelFunc(func(context.Context) (payload.Classification, error) {
+		return payload.Classification{}, fmt.Errorf("%w: %w", ErrFailed, ErrLeans)
+	})
 	failing := after(time.Second, fmt.Errorf("%w: HTTP status 500", ErrFailed))
 	for _, tt := range []struct {
 		name      string
@@ -397,6 +400,7 @@ func TestBoundsOfAnEmbeddingModel(t *testing.T) {
 	}{
 		{"the words are certain", ModeLocal, bounds, 0.8, embeddedAfter(time.Millisecond, 0.9, nil), payload.SourceLocal, 0, []string{EmbeddingSpared}},
 		{"the words are not", ModeLocal, bounds, 0.79, embeddedAfter(time.Millisecond, 0.9, nil), payload.SourceEmbedding, time.Millisecond, []string{EmbeddingUsed}},
+		{"a message that leans", ModeLocal, bounds, 0.5, leans, payload.SourceLocal, 0, []string{EmbeddingConversation}},
 		{"late after its wait", ModeLocal, bounds, 0.5, embeddedAfter(time.Second, 0.9, nil), payload.SourceLocal, 30 * time.Millisecond, []string{EmbeddingLate}},
 		{"late after its share", ModeLocal, wide, 0.5, embeddedAfter(time.Second, 0.9, nil), payload.SourceLocal, 300 * time.Millisecond, []string{EmbeddingLate}},
 		{"unfit", ModeLocal, bounds, 0.5, unfit, payload.SourceLocal, 0, []string{EmbeddingUnfit}},

@@ -36,6 +36,9 @@ type Embedded struct {
 type embedding struct {
 	model   *Embedded
 	vectors map[string][]float32
+	// alone: only the message itself has a vector, and the conversation is read by
+	// words.
+	alone bool
 }
 
 // mix holds the weights of an intent's four scores. They add up to 1.
@@ -457,10 +460,10 @@ func (e *Embedded) Dimensions() int { return e.dimensions }
 // returns, each of length 1 and with Dimensions numbers. A text without a
 // vector is classified by its words alone.
 func (e *Embedded) ClassifyVectors(in classify.Input, vectors map[string][]float32) payload.Classification {
-	return e.words.classify(in, &embedding{e, vectors})
+	return e.words.classify(in, e.by(in, vectors))
 }
 
 // PredictVectors is [Model.PredictInput] using vectors in the same way.
 func (e *Embedded) PredictVectors(in classify.Input, allowed []bool, vectors map[string][]float32) Prediction {
-	return e.words.predict(&in, allowed, &embedding{e, vectors})
+	return e.words.predict(&in, allowed, e.by(in, vectors))
 }

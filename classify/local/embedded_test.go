@@ -482,3 +482,18 @@ func BenchmarkEmbedded(b *testing.B) {
 		}
 	})
 }
+
+// In a conversation the vector of a message counts where its words stand alone, and not
+// where they lean.
+func TestEmbeddedInConversations(t *testing.T) {
+	m := bundled()
+	e := &Embedded{words: m}
+	before := []payload.Turn{{Role: payload.RoleUser, Text: "sum up the annual report"}, {Role: payload.RoleAssistant, Text: "Revenue grew. Shall I translate it into French?"}}
+	for message, want := range map[string]bool{
+		"yes please": true, "and the second chapter?": true, "shorter": true,
+		"what's the capital of burkina faso": false, "turn off the lights in the kitchen": false,
+	} {
+		require.Equal(t, want, e.Leans(classify.Input{Latest: message, Conversation: before}), message)
+		require.False(t, e.Leans(classify.Input{Latest: message}), message)
+	}
+}

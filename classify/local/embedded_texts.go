@@ -60,3 +60,29 @@ func textsBeside(p *conversation.Paste) []string {
 	}
 	return texts
 }
+
+// by returns the embedding of a message in its conversation. Where only the message has
+// a vector, the conversation is read by words.
+func (e *Embedded) by(in classify.Input, vectors map[string][]float32) *embedding {
+	by := &embedding{model: e, vectors: vectors}
+	if len(in.Before()) > 0 && len(vectors) == 1 {
+		texts := e.Texts(in)
+		by.alone = len(texts) > 1 && vectors[texts[0]] != nil
+	}
+	return by
+}
+
+// Leans implements [classify.Vectored]: by its words the message answers or goes on with
+// what was said before it, or says nothing of a subject.
+func (e *Embedded) Leans(in classify.Input) bool {
+	if len(in.Before()) == 0 {
+		return false
+	}
+	sc := e.words.pool.Get().(*scratch)
+	defer e.words.pool.Put(sc)
+	if v := e.words.verdictOn(sc, &in, e.words.allowed(in.Catalog), nil); v.earlier != "" {
+		return true
+	}
+	c := cuesOfText(in.Latest)
+	return c.content == 0
+}

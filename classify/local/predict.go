@@ -25,6 +25,8 @@ type verdict struct {
 	earlier string
 	// also is the message's second task; "" if there is none.
 	also string
+	// leans is the probability that the message leans on earlier ones.
+	leans float64
 	// seen is what else is known of the message that the probabilities are of.
 	seen evidence
 	// settled is the answer once its confidence is settled, see [Model.settle].
@@ -130,6 +132,9 @@ func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
 // is not nil, by vectors. asked reports whether the assistant's last words, if
 // known, were a question. sc holds the words that decided.
 func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, asked bool, allowed []bool, by *embedding) verdict {
+	if by != nil && by.alone {
+		return m.decideAlone(sc, message, conversation, asked, allowed, by)
+	}
 	alone := m.request(sc, message, allowed, by)
 	c := cuesOf(&sc.text)
 	if c.content == 0 && (len(conversation) > 0 || c.has(roleAnswer)) {
@@ -177,6 +182,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	pFollowUp := c.followUpProbability(alone.pFirst, shareOf(own, &alone, &before), bound)
 	sc.alone = divide(sc.alone, &alone, own, allowed)
 	v, followed := follow(pFollowUp, alone, before, sc.alone, sc.topic)
+	v.leans = pFollowUp
 	if followed {
 		v.earlier, v.also = earlier, ""
 		message = earlier
@@ -190,6 +196,19 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	for c, p := range sc.topic { // runners-up are ranked by the scores
 		sc.scores[c] = float32(math.Log(p+math.SmallestNonzeroFloat32) / runnerUpSharpness)
 	}
+	return v
+}
+
+// decideAlone is decide with a vector of the message alone: words say whether it stands
+// alone, and how likely, and if so the vector what it is (decision 17).
+func (m *Model) decideAlone(sc *scratch, message string, conversation []payload.Turn, asked bool, allowed []bool, by *embedding) verdict {
+	words := m.decide(sc, message, conversation, asked, allowed, nil)
+	if c := cuesOfText(message); words.earlier != "" || c.content == 0 || c.closes(asked) {
+		return words
+	}
+	v := m.request(sc, message, allowed, by)
+	stands := 1 - words.leans
+	v.pFirst, v.pIn = stands*v.pFirst, 1-stands*(1-v.pIn)
 	return v
 }
 

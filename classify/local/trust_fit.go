@@ -26,7 +26,7 @@ const trustPrecision = 1.0
 func (m *Model) Try(in classify.Input, e *Embedded, vectors map[string][]float32) Trusted {
 	var by *embedding
 	if e != nil {
-		by = &embedding{e, vectors}
+		by = &embedding{model: e, vectors: vectors}
 	}
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)
