@@ -497,3 +497,17 @@ func TestEmbeddedInConversations(t *testing.T) {
 		require.False(t, e.Leans(classify.Input{Latest: message}), message)
 	}
 }
+
+// A message that stands alone in a conversation is judged by its own vector.
+func TestEmbeddedServesConversations(t *testing.T) {
+	cat, f := tiny(), grams(synonyms)
+	e := embeddedOn(t, cat, f)
+	music := []payload.Turn{{Role: payload.RoleUser, Text: "play some jazz"}, {Role: payload.RoleAssistant, Text: "Here is some jazz."}}
+	in := classify.Input{Catalog: cat, Latest: "by the way, jusk tolmi", Conversation: music}
+	own := vectorsOf(e.Texts(in)[:1], f)
+	require.Equal(t, "MAIL", e.ClassifyVectors(in, own).Intent)
+	require.NotEqual(t, "MAIL", e.words.Classify(in).Intent, "words alone")
+
+	in.Latest = "louder please"
+	require.Equal(t, e.words.Classify(in).Intent, e.ClassifyVectors(in, vectorsOf(e.Texts(in)[:1], f)).Intent, "it leans: words decide")
+}
