@@ -19,14 +19,14 @@ import (
 
 var table = flag.Bool("table", false, "print how many requests each frame leaves as they are")
 
-// plainRequests are requests that the local classifier is sure of, in the languages of
+// plainRequests are requests that the local classifier is sure of, in all languages of
 // the catalogue.
 var plainRequests = []string{
 	"What will the weather be like in Lisbon this weekend?", "Remind me at 6 pm to call the dentist", "Translate this sentence into French: the train is late",
 	"Write a Python function that sorts a list of dates", "Summarise the minutes of our last meeting", "Find me the cheapest flight to Rome in May",
 	"Wie wird das Wetter morgen in Berlin?", "Erinnere mich morgen früh an den Zahnarzt", "Schreib eine E-Mail an meinen Vermieter wegen der Heizung",
 	"¿Qué tiempo hará mañana en Sevilla?", "Traduis ce texte en anglais", "明天上海天气怎么样？", "提醒我下午三点开会", "明日の東京の天気を教えて", "Напомни мне завтра позвонить врачу",
-	"서울 내일 날씨 알려줘",
+	"서울 내일 날씨 알려줘", "Lembra-me amanhã de ligar ao dentista", "Traduci questo testo in inglese", "Yarın İstanbul'da hava nasıl olacak?", "ذكرني غدا بالاتصال بالطبيب", "कल दिल्ली में मौसम कैसा रहेगा?",
 }
 
 // A frame around a request does not change its answer, neither in the message
