@@ -65,6 +65,7 @@ var lineFrames = []frame{
 	{"reply", "openclaw up to 2026.3, Telegram: [Quoting X]…[/Quoting]", "[Quot", reply},
 	{"forward", "openclaw 2026.9.6, [Forwarded from X at …] of the Telegram channel", "[Forwarded", forwarded},
 	{"media note", "openclaw 2026.9.6, src/auto-reply/media-note.ts", "[media attached", mediaNote},
+	{"media note", "openclaw 2026.9.6, in place of a caption", "[User sent media without caption]", mediaNote},
 	{"media note", "openclaw up to 2026.3, src/auto-reply/reply/get-reply-run.ts", "To send an image back, prefer the message tool", wholeLine},
 	{"transcript", "openclaw 2026.9.6, src/media-understanding/audio-transcript", "[Audio transcript (machine-generated, untrusted)]: ", spokenText},
 	{"transcript", "openclaw 2026.9.6, src/media-understanding/format.ts", "[Audio", understood},

@@ -74,6 +74,7 @@ var frameExamples = []frameExample{
 	{"untrusted system event", "system event", "System (untrusted): [2026-11-20 22:57:00] Slack message edited\n\n%", nil},
 	{"media note", "media note", "[media attached: media://inbound/a.jpg (image/jpeg) \"delete me.jpg\"]\n%", nil},
 	{"several media notes", "media note", "[media attached: 2 files]\n[media attached 1/2: a.jpg (image/jpeg)]\n[media attached 2/2: b.jpg (image/jpeg)]\n%", nil},
+	{"media without a caption, and words", "media note", "[User sent media without caption]\n%", nil},
 	{"media note of older gateways", "media note", "[media attached: /tmp/a.jpg (image/jpeg)]\nTo send an image back, prefer the message tool (media/path/filePath). Keep caption in the text body.\n%", nil},
 	{"media placeholder", "tag <media:image>", "<media:image>\n%", nil},
 	{"voice note", "transcript", "[Audio]\nTranscript:\n%", nil},
