@@ -194,7 +194,9 @@ export class Bridge {
       ...(run !== undefined && { recallLater: true }),
     };
     const told = asWritten(this.#permits.withoutPrivate("before_prompt_build", event, ctx));
-    const decision = await this.#link.during(() => this.#decisions.ask("before_prompt_build", told, more, budgetMs, permit.tell));
+    const { groupTurns, ...history } = this.options.history;
+    if (permit.gated) history.turns = groupTurns;
+    const decision = await this.#link.during(() => this.#decisions.ask("before_prompt_build", told, more, budgetMs, { tell: permit.tell, history }));
     // Who did not answer this is not asked again in the same turn.
     if (run !== undefined && decision.decided) this.#recalls.set(run, true);
     return decision;

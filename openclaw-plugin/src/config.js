@@ -26,7 +26,7 @@ export const VERSION = manifest.version;
  * @property {string} subjectPrefix
  * @property {string} stream empty for whichever stream takes the events
  * @property {number} timeoutMs
- * @property {import("./payload.js").History} history
+ * @property {import("./payload.js").History & {groupTurns: number}} history of a request; groupTurns in place of turns for a group with the triage gate
  * @property {{include: string[], exclude: string[], decide: string[], results: string[], failClosed: string[]}} hooks results: tools whose results are told whole, as globs
  * @property {{events: number, bytes: number, eventBytes: number}} buffer
  * @property {{lateAnswers: number, pauseMs: number}} breaker
@@ -38,8 +38,11 @@ export const VERSION = manifest.version;
 /** Hooks that are published as events unless hooks.include says otherwise. */
 const DEFAULT_INCLUDE = manifest.configSchema.properties.hooks.properties.include.default;
 
-/** The most user turns that a consumer looks at with queryMode recent (contract §9). */
-const WINDOW_TURNS = 20;
+/** The turns of a group that the triage gate reads: which of the messages that it skipped the model has seen (contract §11). */
+const GROUP_TURNS = 20;
+
+/** Turns beyond those that are read, as some turn out to hold nothing but a gateway's own words (contract §5). */
+const SPARE_TURNS = 2;
 
 /** Chat types of contract §4. */
 const CHAT_TYPES = ["direct", "group", "channel", "explicit", "unknown"];
@@ -130,9 +133,10 @@ function read(o, resolvePath, mainKey) {
     stream: o.text("stream"),
     timeoutMs: o.number("timeoutMs", 3000, 500, 60_000),
     history: {
-      turns: turns(history, queryMode),
+      ...turns(history, queryMode, o.object("contextWindow")),
       bytes: history.number("bytes", 262_144, 0, Number.MAX_SAFE_INTEGER),
       textOnly: !history.flag("tools", false),
+      answers: true,
     },
     hooks: {
       include: hooks.list("include", DEFAULT_INCLUDE),
@@ -174,15 +178,23 @@ function read(o, resolvePath, mainKey) {
 }
 
 /**
- * The number of turns of history to send: none when the consumer classifies the message alone, all
- * when it reads the whole conversation.
+ * The number of turns of history to send, of a chat and of a group that the triage gate is for: none
+ * when the consumer classifies the message alone, all when it reads the whole conversation, else what
+ * its window holds (contract §9).
  *
  * @param {Reader} history
  * @param {string} queryMode
+ * @param {Reader} window
+ * @returns {{turns: number, groupTurns: number}}
  */
-function turns(history, queryMode) {
-  const given = history.number("turns", queryMode === "full" ? Number.MAX_SAFE_INTEGER : WINDOW_TURNS, 0, Number.MAX_SAFE_INTEGER);
-  return queryMode === "message" ? 0 : given;
+function turns(history, queryMode, window) {
+  const read = Math.max(window.object("user").number("turns", 5, 0, 20), window.object("assistant").number("turns", 3, 0, 10));
+  const all = Number.MAX_SAFE_INTEGER;
+  const given = history.number("turns", -1, 0, all);
+  if (queryMode === "message") return { turns: 0, groupTurns: 0 };
+  if (given >= 0) return { turns: given, groupTurns: given };
+  if (queryMode === "full") return { turns: all, groupTurns: all };
+  return { turns: read === 0 ? 0 : read + SPARE_TURNS, groupTurns: GROUP_TURNS };
 }
 
 /**

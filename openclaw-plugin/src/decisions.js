@@ -67,11 +67,13 @@ export class Decisions {
    * @param {unknown} event
    * @param {unknown} ctx
    * @param {number} budgetMs
-   * @param {"all" | "ids" | ""} [tell] what is told of a request that got no answer
+   * @param {object} [more]
+   * @param {"all" | "ids" | ""} [more.tell] what is told of a request that got no answer
+   * @param {import("./payload.js").History} [more.history] what it holds of its messages
    * @returns {Promise<Decision>}
    */
-  async ask(hook, event, ctx, budgetMs, tell = "") {
-    const request = { hook, event, ctx, ts: Date.now(), id: randomUUID() };
+  async ask(hook, event, ctx, budgetMs, { tell = "", history = this.options.history } = {}) {
+    const request = { hook, event, ctx, ts: Date.now(), id: randomUUID(), history };
     const began = performance.now();
     const answer = await this.#ask(request, budgetMs);
     if (hook === "before_prompt_build") this.#noteHint(event, ctx, answer ?? NO_ANSWER, performance.now() - began);
@@ -81,7 +83,7 @@ export class Decisions {
   }
 
   /**
-   * @param {import("./payload.js").Body} request
+   * @param {import("./payload.js").Body & {history: import("./payload.js").History}} request
    * @param {number} budgetMs
    * @returns {Promise<Decision | undefined>} undefined when no answer came
    */
@@ -97,7 +99,7 @@ export class Decisions {
       const { agent } = addressOf(event, ctx);
       const answer = await this.requests.send(
         requestSubject(this.options.subjectPrefix, hook, agent),
-        (bytes) => encodeBody(request, bytes, this.options.history),
+        (bytes) => encodeBody(request, bytes, request.history),
         deadline,
         traceparentOf(ctx),
       );

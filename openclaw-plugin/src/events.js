@@ -71,7 +71,7 @@ export class Events {
    * @param {import("./payload.js").Body} request
    */
   unanswered(request) {
-    this.#queue(request, this.options.history);
+    this.#queue(request, request.history ?? this.options.history);
   }
 
   /**

@@ -8,7 +8,8 @@ const HEARTBEAT_ANSWER = "HEARTBEAT_OK";
 
 /**
  * The messages from the n-th turn from the end on, or all when there are fewer. A turn is a user
- * message that got an answer; user messages without one do not count.
+ * message that got an answer; user messages without one, and those that a consumer leaves out, do not
+ * count.
  *
  * @param {unknown[]} messages
  * @param {number} n
@@ -22,10 +23,32 @@ export function lastTurns(messages, n) {
     const role = text(messages[i], "role");
     if (role === "assistant") answered ||= isAnswer(messages[i]);
     if (role !== "user") continue;
-    if (answered && ++turns === n) return messages.slice(i);
+    if (answered && isAsked(messages[i]) && ++turns === n) return messages.slice(i);
     answered = false;
   }
   return messages;
+}
+
+/**
+ * The messages without the texts of an assistant that another one in the same turn follows: of several
+ * answers to a message the last one counts (contract §5).
+ *
+ * @param {unknown[]} messages
+ * @returns {unknown[]}
+ */
+export function withLastAnswers(messages) {
+  const out = [];
+  let answered = false;
+  for (const message of messages.toReversed()) {
+    const role = text(message, "role");
+    if (role === "user") answered = false;
+    if (role === "assistant") {
+      if (answered || !isAnswer(message)) continue;
+      answered = true;
+    }
+    out.push(message);
+  }
+  return out.toReversed();
 }
 
 /**
@@ -76,7 +99,7 @@ export function outcomeOf(messages) {
     const role = text(messages[i], "role");
     if (role === "user") break;
     if (role !== "assistant") continue;
-    const said = textsOf(messages[i]).some((part) => part.trim() !== "");
+    const said = hasText(messages[i]);
     if (out.length === 0 || said) out.unshift(messages[i]);
     if (said) break;
   }
@@ -131,8 +154,21 @@ export function encodeMessages(messages, bytes, textOnly) {
 }
 
 /** @param {unknown} message */
+function hasText(message) {
+  return textsOf(message).some((part) => part.trim() !== "");
+}
+
+/** What is no message of a person, for gateways that do not say where a message came from (contract §5). */
+const NOT_ASKED = /^\s*\[(Inter-session message|Internal task completion event)\]|heartbeat poll/i;
+
+/** @param {unknown} message of a user */
+function isAsked(message) {
+  return hasText(message) && !NOT_ASKED.test(textsOf(message).join("\n"));
+}
+
+/** @param {unknown} message */
 function isAnswer(message) {
-  const said = textsOf(message).join("\n").trim();
+  const said = textsOf(message).join("\n").replaceAll(/<think>[^]*?(<\/think>|$)/gi, "").trim();
   return said !== "" && said !== HEARTBEAT_ANSWER;
 }
 

@@ -2,7 +2,7 @@
 
 import { CALL_BOUNDS } from "./told.js";
 import { DEFAULT_LIMITS, encode } from "./encode.js";
-import { encodeMessages, lastRun, lastTurns, outcomeOf } from "./messages.js";
+import { encodeMessages, lastRun, lastTurns, outcomeOf, withLastAnswers } from "./messages.js";
 import { record } from "./values.js";
 
 /**
@@ -12,6 +12,7 @@ import { record } from "./values.js";
  * @property {number} turns answered user messages, counted from the end, each with what follows it
  * @property {number} bytes all messages together
  * @property {boolean} textOnly only text of users and assistants: no tools, thinking or images
+ * @property {boolean} [answers] of the texts of an assistant in a turn only the last, where only text is sent
  * @property {boolean} [runs] agent_end holds the run's messages, not only its outcome
  */
 
@@ -22,6 +23,7 @@ import { record } from "./values.js";
  * @property {unknown} ctx
  * @property {number} ts Unix milliseconds
  * @property {string} id
+ * @property {History} [history] what a request holds of its messages
  */
 
 /** Fields of events that hold messages, oldest first. */
@@ -102,7 +104,8 @@ function isMessages(event, key) {
 function messagesOf(hook, event, field, history) {
   const messages = /** @type {any} */ (event)[field];
   if (hook === "agent_end") return history.runs ? lastRun(messages) : outcomeOf(messages);
-  return lastTurns(messages, history.turns);
+  const turns = lastTurns(messages, history.turns);
+  return history.answers && history.textOnly ? withLastAnswers(turns) : turns;
 }
 
 /**

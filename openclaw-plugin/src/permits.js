@@ -75,7 +75,7 @@ export class Permits {
    * Checks a turn, and remembers what its events may tell.
    *
    * @param {unknown} ctx of before_prompt_build
-   * @returns {{ask: boolean, tell: "all" | "ids" | "", skip: string, person: boolean, held: Held[]}} whether to ask, what may be told of the turn when it gets no answer, the rule that says no, whether a person began it, and what was held for the turn and may be told now
+   * @returns {{ask: boolean, tell: "all" | "ids" | "", skip: string, person: boolean, gated: boolean, held: Held[]}} whether to ask, what may be told of the turn when it gets no answer, the rule that says no, whether a person began it, whether in a group of the triage gate, and what was held for the turn and may be told now
    */
   turn(ctx) {
     const place = placeOf(undefined, ctx);
@@ -91,7 +91,7 @@ export class Permits {
     const held = person ? this.#release(place) : [];
     // The gate tells the next turn what an answer held that was lost.
     const lost = others && gated ? "ids" : "";
-    return { ask: skip === "" || others, tell: skip === "" ? "all" : lost, skip, person, held: skip === "" ? held : [] };
+    return { ask: skip === "" || others, tell: skip === "" ? "all" : lost, skip, person, gated, held: skip === "" ? held : [] };
   }
 
   /**

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { readOptions } from "../src/config.js";
 import { lastTurns } from "../src/messages.js";
 import { encodeBody, traceparentOf } from "../src/payload.js";
 import { samples } from "./samples.js";
@@ -195,6 +196,72 @@ test("lastTurns: heartbeats and messages without an answer do not count", () => 
   assert.equal(lastTurns(messages, 2)[0], messages[0]);
   assert.deepEqual(lastTurns(messages, 0), []);
 });
+
+// What a consumer reads of messages within its window (conversation.last).
+/** @param {any[]} messages @param {number} users @param {number} assistants */
+function reads(messages, users, assistants) {
+  const out = [];
+  let answer = "";
+  let anyAfter = false;
+  for (const message of messages.toReversed()) {
+    if (users <= 0 && assistants <= 0) break;
+    const text = [message.content].flat().map((part) => part?.text ?? part).join("\n").replaceAll(/<think>[^]*?<\/think>/g, "").trim();
+    if (message.role === "assistant" && answer === "" && text !== "HEARTBEAT_OK") answer = text;
+    if (message.role !== "user" || (answer === "" && anyAfter) || text.includes("heartbeat poll")) continue;
+    if (text === "" || text.startsWith("[Inter-session message]")) {
+      answer = "";
+      continue;
+    }
+    anyAfter = true;
+    if (answer !== "" && assistants-- > 0) out.push(answer);
+    answer = "";
+    if (users-- > 0) out.push(text);
+  }
+  return out;
+}
+
+test("encodeBody: a request holds what a consumer reads, whatever a conversation is made of", () => {
+  let seed = 20_261_128;
+  const next = (/** @type {number} */ n) => (seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0) % n;
+  const kinds = [
+    (/** @type {number} */ i) => user(`question ${i}`),
+    (/** @type {number} */ i) => user(`question ${i}`),
+    (/** @type {number} */ i) => assistant(`answer ${i}`),
+    (/** @type {number} */ i) => assistant(`answer ${i}`),
+    (/** @type {number} */ i) => assistant(`I look ${i}`),
+    () => assistant("<think>hm</think>"),
+    () => assistant("HEARTBEAT_OK"),
+    () => user("heartbeat poll"),
+    () => user(" "),
+    () => user("[Inter-session message] from another"),
+    () => ({ role: "toolResult", content: "big" }),
+  ];
+  for (const window of [{ user: 5, assistant: 3 }, { user: 2, assistant: 6 }, { user: 0, assistant: 1 }, { user: 20, assistant: 10 }]) {
+    const { history } = readOptions({ contextWindow: { user: { turns: window.user }, assistant: { turns: window.assistant } } });
+    let [sent, all] = [0, 0];
+    for (let round = 0; round < 500; round++) {
+      const messages = Array.from({ length: next(150) }, (_, i) => kinds[next(kinds.length)]?.(i));
+      const got = encode("before_prompt_build", { prompt: "p", messages }, {}, MB, history).event.messages;
+      assert.deepEqual(reads(got, window.user, window.assistant), reads(messages, window.user, window.assistant), JSON.stringify(messages));
+      sent += got.length;
+      all += messages.length;
+    }
+    if (window.user <= 5) assert.ok(sent < 0.6 * all, `${sent} of ${all}`);
+  }
+});
+
+for (const [window, query, want] of /** @type {Array<[any, any, any]>} */ ([
+  [{}, {}, { turns: 7, groupTurns: 20 }],
+  [{ user: { turns: 12 } }, {}, { turns: 14, groupTurns: 20 }],
+  [{ user: { turns: 0 }, assistant: { turns: 0 } }, {}, { turns: 0, groupTurns: 20 }],
+  [{}, { queryMode: "message" }, { turns: 0, groupTurns: 0 }],
+  [{}, { history: { turns: 9 } }, { turns: 9, groupTurns: 9 }],
+])) {
+  test(`the turns of a request with ${JSON.stringify(window)} and ${JSON.stringify(query)}`, () => {
+    const { turns, groupTurns } = readOptions({ contextWindow: window, ...query }).history;
+    assert.deepEqual({ turns, groupTurns }, want);
+  });
+}
 
 for (const [name, trace, want] of /** @type {Array<[string, any, string | undefined]>} */ ([
   ["of the gateway", { traceId: "f".repeat(32), spanId: "a".repeat(16), traceFlags: "01" }, `00-${"f".repeat(32)}-${"a".repeat(16)}-01`],
