@@ -144,8 +144,9 @@ export class Bridge {
   }
 
   /**
-   * Requests the decision of a hook; see {@link Decisions.ask}. Nothing is asked about chats that the
-   * rules exclude, except for hooks that the operator has put into hooks.decide.
+   * Requests the decision of a hook; see {@link Decisions.ask}. Nothing is asked about chats that a
+   * person has switched off, nor about those that the rules exclude, except for hooks that the operator
+   * has put into hooks.decide.
    *
    * @param {string} hook
    * @param {unknown} event
@@ -156,6 +157,7 @@ export class Bridge {
   async ask(hook, event, ctx, budgetMs) {
     if (hook === "before_prompt_build") return this.#askTurn(event, ctx, budgetMs);
     if (hook === "before_dispatch") return this.#askGate(event, ctx, budgetMs);
+    if (this.isOff(placeOf(event, ctx).key)) return NO_ANSWER;
     return this.#link.during(() => this.#decisions.ask(hook, event, ctx, budgetMs));
   }
 
@@ -167,7 +169,7 @@ export class Bridge {
   async #askGate(event, ctx, budgetMs) {
     const command = isCommand(event);
     if (command) this.gate.commanded(event, ctx);
-    const own = this.options.hooks.decide.includes("before_dispatch");
+    const own = this.options.hooks.decide.includes("before_dispatch") && !this.isOff(placeOf(event, ctx).key);
     if (!own && (command || !this.#permits.dispatch(event, ctx))) return NO_ANSWER;
     const began = performance.now();
     const decision = await this.#link.during(() => this.#decisions.ask("before_dispatch", event, ctx, budgetMs));

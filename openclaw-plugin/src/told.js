@@ -2,7 +2,7 @@
 
 import { cut } from "./encode.js";
 import { globOf } from "./eligibility.js";
-import { field, record, text } from "./values.js";
+import { attempt, field, record, text } from "./values.js";
 
 /** Characters of a result's text. A session shows 200; redaction needs what stands around them. */
 const RESULT_CHARS = 1000;
@@ -34,7 +34,7 @@ export function toldCall(event, whole) {
   }
   const result = field(event, "result");
   if (whole.some((pattern) => globOf(pattern).test(tool))) return { ...out, result };
-  const said = textOf(result);
+  const said = attempt(() => textOf(result));
   if (said === undefined) return out;
   const chars = readsSkill(tool, out.params) ? Math.max(RESULT_CHARS, matterEnd(said)) : RESULT_CHARS;
   const kept = cut(said, chars);

@@ -33,6 +33,19 @@ export function record(value) {
     : {};
 }
 
+/**
+ * @template T
+ * @param {() => T} read
+ * @returns {T | undefined} undefined when it throws, as a revoked proxy does
+ */
+export function attempt(read) {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
 /** @param {unknown} error */
 export function message(error) {
   return error instanceof Error ? error.message || error.name : String(error);

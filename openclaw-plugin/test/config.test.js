@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
@@ -66,6 +67,35 @@ test("package: links of the README lead into the package or out of the repositor
     if (target.startsWith("https://")) continue;
     if (target.startsWith("#")) assert.ok(headings.includes(target.slice(1)), target);
     else assert.ok(pkg.files.some((/** @type {string} */ file) => target === file || target.startsWith(`${file}/`)), target);
+  }
+});
+
+/** What a gateway may publish in a text: the first permission with a list of what is denied. @param {string} text */
+function gatewayMay(text) {
+  const [, allow = "", deny = ""] = /allow: \[([^\]]*)\]\s*deny: \[([^\]]*)\]/.exec(text) ?? [];
+  return { allow: JSON.parse(`[${allow}]`), deny: JSON.parse(`[${deny}]`) };
+}
+
+test("documents: the README's permissions are those of deploy/accounts.conf", () => {
+  const may = gatewayMay(source("deploy/accounts.conf"));
+  assert.ok(may.allow.length > 3);
+  assert.deepEqual(gatewayMay(source("openclaw-plugin/README.md")), may);
+});
+
+test("documents: none names a right that deploy/accounts.conf does not give", () => {
+  const files = execFileSync("git", ["ls-files", "*.md"], { cwd: new URL("../..", import.meta.url), encoding: "utf8" });
+  const documents = files.trim().split("\n").filter((path) => !/testdata|decisions|CHANGELOG|contract/.test(path));
+  assert.ok(documents.length > 10);
+  const given = source("deploy/accounts.conf");
+  for (const path of documents) {
+    for (const line of source(path).split("\n")) {
+      if (!/\b(publish(es)?|allow|subscribes?)\b/.test(line)) continue;
+      for (const [, subject = ""] of line.matchAll(/["'`](openclaw\.(?:request|event|knowhub)\.[\w.*>]+)["'`]/g)) {
+        if (subject.startsWith("openclaw.request.before_tool_call")) continue; // a service of the operator's own
+        assert.ok(given.includes(`"${subject}"`), `${path} names ${subject}: ${line}`);
+        assert.notEqual(subject, "openclaw.knowhub.>", path);
+      }
+    }
   }
 });
 

@@ -162,6 +162,18 @@ test("hooks: before_tool_call fails open, or closed if configured", async () => 
   }
 });
 
+test("hooks: in a chat that is switched off nobody is asked, by hooks.decide neither", async () => {
+  const g = gateway({ ...nowhere, hooks: { decide: ["before_tool_call", "before_dispatch"], failClosed: ["before_tool_call"] } });
+  const tried = () => g.shared().bridge.status().skipped;
+  for (const [word, requests] of /** @type {Array<[string, number]>} */ ([["off", 0], ["on", 2]])) {
+    g.hint(word);
+    const before = tried();
+    assert.equal(/** @type {any} */ (await g.fire("before_tool_call", { toolName: "read" }, CTX)).block, true);
+    assert.equal(await g.fire("before_dispatch", { content: "hello" }, CTX), undefined);
+    assert.equal(tried() - before, requests, word);
+  }
+});
+
 test("buffer: while disconnected the oldest events are dropped and counted", async () => {
   const g = gateway({ ...nowhere, buffer: { events: 50 } });
   await g.fire("gateway_start", { port: 1 }, {});

@@ -82,6 +82,12 @@ test("told: whole results of tools that the operator lists", () => {
   assert.equal(said(told({ toolName: "read", result }, ["ex*"]).event.result).length, 1000);
 });
 
+test("told: a result that cannot be read does no harm", () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  for (const result of [proxy, { content: proxy }, { content: [proxy] }]) assert.deepEqual(toldCall({ toolName: "t", result }, []), { toolName: "t" });
+});
+
 for (const [name, result, want] of /** @type {Array<[string, unknown, unknown]>} */ ([
   ["none", undefined, undefined],
   ["null", null, undefined],
