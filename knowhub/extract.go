@@ -28,8 +28,9 @@ type Extraction struct {
 var errNoModel = errors.New("no model is configured, neither in HINT_KNOWHUB nor in HINT_MODEL")
 
 // Extract asks the model for experiences, and stores and returns those with
-// enough confidence, each once, including known ones that are not rejected. Errors
-// are [ErrRequest] and [ErrUnavailable].
+// enough confidence, each once, including known ones that are not rejected. An answer
+// without experiences in the form asked for is asked for once more, and is then none.
+// Errors are [ErrRequest] and [ErrUnavailable].
 func (s *Service) Extract(ctx context.Context, in Extraction) ([]experience.Experience, error) {
 	messages, err := messagesOf(in.Messages)
 	if err != nil {
@@ -49,8 +50,18 @@ func (s *Service) extract(ctx context.Context, in Extraction, messages []payload
 		return nil, nil
 	}
 	answer, err := model.Start(ctx, set.Limit, 1, func(ctx context.Context) (model.Answer[[]extract.Candidate], error) {
-		return model.Ask(ctx, set.Chain, model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse})
+		question := model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse}
+		answer, err := model.Ask(ctx, set.Chain, question)
+		if errors.Is(err, model.ErrUnparsable) {
+			return model.Ask(ctx, set.Chain, question)
+		}
+		return answer, err
 	})()
+	if errors.Is(err, model.ErrUnparsable) {
+		// Prose again: the model has nothing to say that it could be asked for.
+		s.Metrics.extracted.WithLabelValues(outcomeUnusable).Inc()
+		return nil, nil
+	}
 	if err != nil {
 		s.Metrics.extracted.WithLabelValues(outcomeAskFailed).Inc()
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)

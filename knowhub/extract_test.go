@@ -267,9 +267,15 @@ func TestWhatAModelIsAskedIsRedacted(t *testing.T) {
 func TestExtractRefuses(t *testing.T) {
 	t.Parallel()
 	ns := natstest.Start(t, nil)
-	p := start(t, ns, asking(says("nonsense")))
-	_, err := p.Extract(t.Context(), extraction("s"))
-	require.ErrorIs(t, err, knowhub.ErrUnavailable, "a model that does not answer as it should")
+	prose := says("The user is happy with the build.")
+	p := start(t, ns, asking(prose))
+	found, err := p.Extract(t.Context(), extraction("s"))
+	require.NoError(t, err, "prose is nothing")
+	require.Empty(t, found)
+	require.EqualValues(t, 2, prose.calls.Load(), "asked once more")
+	p = start(t, ns, asking(&scripted{answer: func(context.Context, provider.Request) (string, error) { return "", errors.New("down") }}))
+	_, err = p.Extract(t.Context(), extraction("s"))
+	require.ErrorIs(t, err, knowhub.ErrUnavailable, "a model that does not answer")
 	for _, messages := range []string{"", "null", "{}", `"x"`, `[1]`} {
 		in := extraction("s")
 		in.Messages = json.RawMessage(messages)

@@ -3,9 +3,12 @@ package knowhub
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"intenthint/conversation"
 	"intenthint/internal/hook"
@@ -59,10 +62,20 @@ func (r *Reminder) Handler() hook.Handler {
 
 // reminder is the text for agents. It is trusted: it contains nothing from
 // users.
-const reminder = "<" + payload.ReminderTag + ">\n" +
-	payload.ReminderNote + " (kb_content reads one in full).\n" +
-	"When a task has been done and its outcome is confirmed, submit what is worth knowing next time with kb_submit: the task, what was used, and how it went.\n" +
-	"</" + payload.ReminderTag + ">"
+func reminder(ctx json.RawMessage) string {
+	called := ""
+	if gjson.GetBytes(ctx, "toolSearch").Type == gjson.True {
+		called = toolSearchNote
+	}
+	return "<" + payload.ReminderTag + ">\n" +
+		payload.ReminderNote + " (kb_content reads one in full).\n" +
+		"When a task has been done and its outcome is confirmed, submit what is worth knowing next time with kb_submit: the task, what was used, and how it went.\n" +
+		called + "</" + payload.ReminderTag + ">"
+}
+
+// toolSearchNote is for gateways that may hide tools from the model behind a search
+// (ctx.toolSearch): there the model sees only tool_search, tool_describe and tool_call.
+const toolSearchNote = "If these are not among your tools, call them by name through tool_call.\n"
 
 func (r *Reminder) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
 	set := r.Settings()
@@ -85,7 +98,7 @@ func (r *Reminder) handle(ctx context.Context, req *hook.Request) (hook.Result, 
 		return hook.Result{}, nil
 	}
 	r.Metrics.reminders.Inc()
-	return hook.Result{Decision: hook.PrependContext{Text: reminder}}, nil
+	return hook.Result{Decision: hook.PrependContext{Text: reminder(req.Envelope.Ctx)}}, nil
 }
 
 // reminds reports whether a turn, counted from 1, gets the reminder.

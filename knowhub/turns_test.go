@@ -107,6 +107,13 @@ func TestTheReminder(t *testing.T) {
 	require.True(t, strings.HasSuffix(block, "\n</knowhub-reminder>"))
 	require.Contains(t, block, "kb_search")
 	require.Contains(t, block, "kb_submit")
+	require.NotContains(t, block, "tool_call")
+
+	for ctx, want := range map[string]bool{`{"toolSearch": true}`: true, `{"toolSearch": false}`: false, `{"toolSearch": "x"}`: false} {
+		req := turn("s"+ctx, "r", "Hello")
+		req.Envelope.Ctx = json.RawMessage(ctx)
+		require.Equal(t, want, strings.Contains(given(t, reminderOf(p), req), "through tool_call"), ctx)
+	}
 }
 
 func TestRemindersGoByAgentsAndChats(t *testing.T) {

@@ -44,6 +44,9 @@ export class Bridge {
    */
   withSkills = (ctx) => ctx;
 
+  /** Whether the gateway may hide tools from the model behind a search. @type {() => boolean} */
+  searchesTools = () => false;
+
   /** Whether hints stay in the history that models are sent (blocks.js). */
   keepsHints = false;
 
@@ -194,6 +197,7 @@ export class Bridge {
       ...record(this.withSkills(this.#withHistory(ctx))),
       ...(this.keepsHints && { keepsHints: true, keptSince: this.#keptSince }),
       ...(run !== undefined && { recallLater: true }),
+      ...(this.options.knowhub.enabled && this.searchesTools() && { toolSearch: true }),
     };
     const told = asWritten(this.#permits.withoutPrivate("before_prompt_build", event, ctx));
     const { groupTurns, ...history } = this.options.history;

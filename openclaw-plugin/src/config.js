@@ -41,6 +41,9 @@ const DEFAULT_INCLUDE = manifest.configSchema.properties.hooks.properties.includ
 /** The turns of a group that the triage gate reads: which of the messages that it skipped the model has seen (contract §11). */
 const GROUP_TURNS = 20;
 
+/** The most that a turn waits in ms where the classifier in the consumer answers, with no model to wait for: it takes milliseconds. */
+const LOCAL_MS = 500;
+
 /** Turns beyond those that are read, as some turn out to hold nothing but a gateway's own words (contract §5). */
 const SPARE_TURNS = 2;
 
@@ -116,6 +119,7 @@ function read(o, resolvePath, mainKey) {
   };
   const queryMode = o.word("queryMode", ["message", "recent", "full"], "recent");
   const denied = o.list("deniedChatIds", [], { unusable: NOWHERE });
+  const alone = o.values.classifier === "local" && missing(o.values.writer || undefined);
   const experiences = knowhub.flag("enabled", false);
   const extracts = knowhub.flag("enableServerExtraction", false) && experiences;
   const trigger = knowhub.word("extractionTrigger", ["agent_end", "before_compaction"], "agent_end");
@@ -131,7 +135,7 @@ function read(o, resolvePath, mainKey) {
     natsInboxPrefix: o.text("natsInboxPrefix"),
     subjectPrefix: o.text("subjectPrefix") || "openclaw",
     stream: o.text("stream"),
-    timeoutMs: o.number("timeoutMs", 3000, 500, 60_000),
+    timeoutMs: Math.min(o.number("timeoutMs", 3000, 500, 60_000), alone ? LOCAL_MS : Number.MAX_SAFE_INTEGER),
     history: {
       ...turns(history, queryMode, o.object("contextWindow")),
       bytes: history.number("bytes", 262_144, 0, Number.MAX_SAFE_INTEGER),

@@ -1,14 +1,26 @@
 // Tools that give agents access to experiences (contract §12).
 
 import { knowhubSubject } from "./subjects.js";
-import { message } from "./values.js";
+import { attempt, field, message, text } from "./values.js";
 
 export const TOOL_NAMES = ["kb_search", "kb_submit", "kb_content"];
 
 /** How long a tool waits for a reply. */
 const CALL_MS = 10_000;
 
-const text = (/** @type {string} */ description) => ({ type: "string", minLength: 1, description });
+const words = (/** @type {string} */ description) => ({ type: "string", minLength: 1, description });
+
+/**
+ * Reports whether the gateway may hide tools behind tool_search, tool_describe and tool_call:
+ * tools.toolSearch of its configuration is not set, or an object with such a mode.
+ *
+ * @param {import("./api.js").PluginApi} api
+ */
+export function searchesTools(api) {
+  const config = attempt(() => api.runtime?.config?.current?.()) ?? api.config;
+  const search = field(field(config, "tools"), "toolSearch");
+  return search === undefined || (field(search, "enabled") !== false && ["tools", "directory"].includes(text(search, "mode") ?? ""));
+}
 
 /**
  * @param {() => import("./bridge.js").Bridge} bridge
@@ -46,7 +58,7 @@ export function knowhubTools(bridge, ctx) {
         additionalProperties: false,
         required: ["query"],
         properties: {
-          query: text("What to look for, in any language."),
+          query: words("What to look for, in any language."),
           limit: { type: "integer", minimum: 1, maximum: 50, description: "Maximum number of results (default 5)." },
         },
       },
@@ -61,9 +73,9 @@ export function knowhubTools(bridge, ctx) {
         additionalProperties: false,
         required: ["task", "resource", "result"],
         properties: {
-          task: text("The task."),
-          resource: text("What was used: a tool, a page, a command."),
-          result: text("The outcome, and what to watch out for next time."),
+          task: words("The task."),
+          resource: words("What was used: a tool, a page, a command."),
+          result: words("The outcome, and what to watch out for next time."),
         },
       },
       execute: (_id, { task, resource, result }, signal) => {
@@ -80,7 +92,7 @@ export function knowhubTools(bridge, ctx) {
         type: "object",
         additionalProperties: false,
         required: ["id"],
-        properties: { id: text("The experience's id.") },
+        properties: { id: words("The experience's id.") },
       },
       execute: (_id, { id }, signal) => call("content", { id, ...agent }, signal),
     },

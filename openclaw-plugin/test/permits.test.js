@@ -109,12 +109,14 @@ test("/hint off: nothing of the chat is asked or told, also of hooks that were l
   assert.equal(g.notAsked(), 1);
 });
 
-test("a decision hook that the operator has listed is asked for in every chat", async () => {
-  const g = started({ hooks: { decide: ["before_tool_call", "before_dispatch"] } });
-  g.hint("off");
-  await g.fire("before_tool_call", { toolName: "exec" }, CTX);
-  await g.fire("before_dispatch", { content: "x", isGroup: false }, CTX);
-  assert.equal(g.notAsked(), 2);
+test("a decision hook that the operator has listed is asked for in every chat, but not where it is off", async () => {
+  const g = started({ deniedChatIds: ["telegram:telegram:direct:42"], hooks: { decide: ["before_tool_call", "before_dispatch"] } });
+  for (const [word, asked] of /** @type {Array<[string, number]>} */ ([["on", 2], ["off", 2], ["on", 4]])) {
+    g.hint(word);
+    await g.fire("before_tool_call", { toolName: "exec" }, CTX);
+    await g.fire("before_dispatch", { content: "x", isGroup: false }, CTX);
+    assert.equal(g.notAsked(), asked, word);
+  }
 });
 
 test("triage: groups alone, of those that it is for", async () => {
