@@ -12,9 +12,9 @@ import (
 	"intenthint/triage/local"
 )
 
-// TestEvaluate holds the gate to its aim on groups that it was not trained on:
-// at least 60 % of the questions to a model saved, at most 1 % of the answers
-// missed. The golden file holds the figures by group and language.
+// TestEvaluate holds the gate to its aim on groups that it was not trained on: at least
+// half of the questions to a model saved, at most 0.5 % of the answers missed. It was 60
+// and 1 % before real chat was measured, where the gate missed 6 %. The golden file holds the figures by group and language.
 func TestEvaluate(t *testing.T) {
 	computes(t)
 	const first = 50
@@ -27,8 +27,8 @@ func TestEvaluate(t *testing.T) {
 	fmt.Fprintf(&b, "The same messages, the first %d of the group being marks\n\n%s", first, marked)
 	golden.Equal(t, "evaluation.txt", b.String())
 
-	require.GreaterOrEqual(t, fresh.All.Saved(), 0.60)
-	require.LessOrEqual(t, fresh.All.MissedShare(), 0.01)
+	require.GreaterOrEqual(t, fresh.All.Saved(), 0.50)
+	require.LessOrEqual(t, fresh.All.MissedShare(), 0.005)
 	require.Greater(t, marked.All.Saved(), later.All.Saved(), "marks of the group help")
 }
 

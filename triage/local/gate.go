@@ -37,7 +37,7 @@ func (g *Gate) Judge(in Input) (respond, sure bool, p float64) {
 		return respond, false, p
 	case score >= l.respond:
 		return true, true, p
-	case score <= l.skip && !callsBot(&m, in.Text, in.BotName):
+	case score <= l.skip && !callsBot(&m, in.Text, in.BotName) && !mayBeForBot(&m, &in, recent, s):
 		return false, true, p
 	}
 	return respond, false, p
