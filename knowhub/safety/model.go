@@ -20,7 +20,9 @@ var trained []byte
 type model struct {
 	weights []byte  // an int8 for each position of the table, in units of scale
 	scale   float64 // of the weights
-	limit   float64 // the score of even odds
+	// limits are the scores of even odds for windows of one segment, of two, and so on.
+	// A longer window has more words that attacks have by chance.
+	limits [maxSegments]float64
 	// above is how far above the limit the score of a short text must be for the
 	// text to be marked without a rule. Of harmless texts by plain writers that the
 	// model was not trained on, 1.2 per cent are marked by the model or the rules.
@@ -30,9 +32,9 @@ type model struct {
 	slope float64
 }
 
-// header is the size of what stands before the weights, in bytes: a checksum and four
-// numbers.
-const header = 8 + 4*4
+// header is the size of what stands before the weights, in bytes: a checksum and the
+// numbers of a model.
+const header = 8 + 4*(3+maxSegments)
 
 var classifier = sync.OnceValue(func() model { return readModel(trained) })
 
@@ -42,7 +44,11 @@ func readModel(data []byte) model {
 		panic("safety: trained.bin has another size") // it is part of the binary
 	}
 	number := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[at:]))) }
-	return model{weights: data[header:], limit: number(8), above: number(12), slope: number(16), scale: number(20)}
+	m := model{weights: data[header:], above: number(8), slope: number(12), scale: number(16)}
+	for n := range m.limits {
+		m.limits[n] = number(20 + 4*n)
+	}
+	return m
 }
 
 // marks reports whether the model finds an attack in a text.
@@ -62,11 +68,8 @@ const short = 3
 
 // odds returns the log odds that a text is an attack, by its best window and
 // for texts like those the model was trained on: 0 is even.
-func (m *model) odds(text []segment) float64 { return m.score(text) - m.limit }
-
-// score returns the sum of the weights of the best window; -Inf for a text
-// without letters.
-func (m *model) score(text []segment) float64 {
+// It is -Inf for a text without letters.
+func (m *model) odds(text []segment) float64 {
 	type part struct {
 		sum [blocks]int // in units of scale
 		n   [blocks]int
@@ -83,7 +86,7 @@ func (m *model) score(text []segment) float64 {
 	best := math.Inf(-1)
 	for i := range parts {
 		var window part
-		for _, p := range parts[i:min(i+maxSegments, len(parts))] {
+		for n, p := range parts[i:min(i+maxSegments, len(parts))] {
 			var total float64
 			for b := range blocks {
 				window.sum[b] += p.sum[b]
@@ -91,7 +94,7 @@ func (m *model) score(text []segment) float64 {
 					total += float64(window.sum[b]) * share(window.n[b])
 				}
 			}
-			best = max(best, total*m.scale)
+			best = max(best, total*m.scale-m.limits[n])
 		}
 	}
 	return best

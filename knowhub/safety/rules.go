@@ -75,6 +75,8 @@ var rules = []rule{
 	{Exfiltration, sets(show|reveal|send, first, orders, verbatim), 100, technical},
 	{Exfiltration, sets(reveal|show, hiding, orders), 60, technical},
 	{Exfiltration, sets(ask), 0, technical},
+	{Exfiltration, sets(reveal|show, user, private), 35, technical},
+	{Exfiltration, sets(reveal|show, yours, secrets), 24, technical},
 	{Exfiltration, sets(show, yours, orders), 22, technical},
 	{Exfiltration, sets(reveal|show, prior, verbatim), 90, technical},
 	{Exfiltration, sets(send, treasure, address|all), 100, 0},

@@ -17,9 +17,9 @@ import (
 const maxText = 1 << 20
 
 // doubt is the log odds of an attack below which a marker of chat templates does
-// not count, and a rule with exceptions not in a sentence of a short text. From -3.5
+// not count, and a rule with exceptions not in a sentence of a short text. From -4.8
 // up, a plain "ignore previous instructions" after another clause is missed.
-const doubt = -3.9
+const doubt = -4.9
 
 // maxDepth bounds nested encodings.
 const maxDepth = 2
@@ -52,6 +52,14 @@ func Marks(parts ...string) []string {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// Excess returns by how much the log odds of an attack that the model finds in a text
+// are above its threshold: it marks the text if that is positive. -Inf for a text
+// without letters. For measurements; [Marks] says what counts.
+func Excess(s string) float64 {
+	m := classifier()
+	return m.excess(segments(unescape(seen(text.CutBytes(s, maxText))))) - m.above
 }
 
 // look calls mark for what it finds in s and in the texts encoded in it.

@@ -53,8 +53,10 @@ const (
 	near  = "near misses" // harmless texts written as such
 	other = "others"      // experiences, questions, messages of groups
 	wide  = "wide"        // attacks written after the rules
+	prose = "prose"       // what people write to each other and to assistants, with attacks in that manner
 	made  = "made"        // put together from phrases.txt
 	early = "early"       // attacks that the rules were written with
+	joint = "joined"      // several harmless texts of a file and writer; only trained with
 	long  = "long"        // several harmless texts of a writer, with an attack or without; only measured
 )
 
@@ -83,7 +85,7 @@ func checksum(t testing.TB) uint64 {
 		_, _ = fmt.Fprintln(h, name, len(files[name]))
 		_, _ = h.Write(files[name])
 	}
-	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, short, harmlessWeight, pairWeight, strangersShare, sizes, draws, tails)
+	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, short, harmlessWeight, pairWeight, perSegment, jointWeight, proseWeight, proseAttack, perJoined, shipped, sizes, draws, tails)
 	return h.Sum64()
 }
 
@@ -115,14 +117,19 @@ func examples(t testing.TB) (all []*example) {
 				x.attack, x.from = true, early
 			case "attacks-wide.jsonl", "attacks-more.jsonl", "attacks-others.jsonl", "attacks-langs.jsonl", "attacks-plain.jsonl":
 				x.attack, x.from = true, wide
+			case "harmless-people.jsonl":
+				x.from = prose
+			case "attacks-people.jsonl":
+				x.attack, x.from = true, prose
 			}
 			all = append(all, x)
 		}
 	}
+	all = append(all, joined(all)...)
 	var around []string
 	for _, x := range all {
 		// Those of a writer who is left out must not be seen.
-		if !x.attack && x.from != made && x.Writer == "" && len(x.Text) < 200 {
+		if !x.attack && x.from != made && x.from != joint && x.Writer == "" && len(x.Text) < 200 {
 			around = append(around, strings.TrimRight(x.Text, ".。"))
 		}
 	}
@@ -138,6 +145,30 @@ func examples(t testing.TB) (all []*example) {
 		}
 	}
 	return all
+}
+
+// perJoined is how many texts are joined to one.
+const perJoined = 4
+
+// joined joins harmless texts that follow each other. Most of them are a sentence
+// long, so that a model trained with them alone takes any window of several for an
+// attack: every word that attacks have more often adds to it.
+func joined(all []*example) (out []*example) {
+	var texts []string
+	for i, x := range all {
+		if x.attack || x.from == made {
+			texts = nil
+			continue
+		}
+		if i > 0 && all[i-1].Writer != x.Writer {
+			texts = nil
+		}
+		if texts = append(texts, x.Text); len(texts) == perJoined {
+			out = append(out, &example{Text: strings.Join(texts, "\n\n"), Writer: x.Writer, from: joint})
+			texts = nil
+		}
+	}
+	return out
 }
 
 // tails are put behind harmless texts: most attacks have one, so a model would
@@ -252,13 +283,26 @@ func paired(lines []string) (all []*example) {
 
 // How the regression is fitted; see docs/decisions/0021-a-model-marks-injections.md.
 const (
-	rounds         = 12
+	rounds         = 18
 	step           = 0.3
-	harmlessWeight = 32.0  // found by cross-validation
-	pairWeight     = 0.3   // they repeat each other
-	strangersShare = 0.012 // of the harmless texts by plain writers not trained with that may be marked
-	parts          = 5     // of a cross-validation
+	harmlessWeight = 32.0 // found by cross-validation
+	pairWeight     = 0.3  // they repeat each other
+	jointWeight    = 0.3  // of joined texts, relative to harmless ones: they have been trained with already
+	proseWeight    = 3.0  // of prose, relative to harmless texts: there is less of it
+	proseAttack    = 4.0  // of attacks in that manner, relative to others
+	// perSegment is by how much the odds of a window must be higher for each further
+	// segment.
+	perSegment     = 0.75
+	strangersShare = 0.012 // of the harmless texts by plain writers that a model for tests may mark
+	parts          = 3     // of a cross-validation by chance
+	writerParts    = 3     // of one by writers
 )
+
+// shipped is the limit of the model in the binary. It and perSegment were chosen on
+// what people wrote (the even lines of mails, long prompts, NotInject and CyberSecEval):
+//
+//	go -C tools run ./injections -lines even -sweep DIR
+var shipped = limit{above: -0.4, slope: 4}
 
 // samples returns the windows of a text: all of a harmless one, the whole of an
 // attack; and, unless it is made of phrases, those of the text with something else.
@@ -269,20 +313,34 @@ func (x *example) samples() []*linear.Sample {
 	return append(x.windows(x.alone.segments), x.windows(x.within.segments)...)
 }
 
-func (x *example) windows(segments []segment) (all []*linear.Sample) {
-	weight := 1.0
-	switch x.from {
-	case near, other:
-		weight = harmlessWeight
-	case made:
-		weight = pairWeight
+// weight is how much a window of the example counts.
+func (x *example) weight() float64 {
+	switch {
+	case x.from == made:
+		return pairWeight
+	case x.from == prose && x.attack:
+		return proseAttack
+	case x.attack:
+		return 1
+	case x.from == joint:
+		return jointWeight * harmlessWeight
+	case x.from == prose:
+		return proseWeight * harmlessWeight
 	}
+	return harmlessWeight
+}
+
+func (x *example) windows(segments []segment) (all []*linear.Sample) {
+	weight := x.weight()
 	for i := range segments {
 		for n := 1; n <= maxSegments && i+n <= len(segments); n++ {
-			if x.attack && (i > 0 || n < min(maxSegments, len(segments))) {
+			switch {
+			case x.attack && (i > 0 || n < min(maxSegments, len(segments))):
+				continue
+			case x.from == joint && (i%2 > 0 || n < 3):
 				continue
 			}
-			s := &linear.Sample{Weight: weight, Index: []int32{bias}, Value: []float32{1}}
+			s := &linear.Sample{Weight: weight, Index: []int32{bias, bias + int32(n)}, Value: []float32{1, 1}}
 			if x.attack {
 				s.Target = 1
 			}
@@ -304,8 +362,8 @@ func (x *example) windows(segments []segment) (all []*linear.Sample) {
 	return all
 }
 
-// bias is the place of a weight that every window has: the odds of an attack
-// whatever the text. The limit takes it over.
+// bias is the place of a weight that every window has: the odds of an attack whatever
+// the text. Behind it is one for each number of segments. The limits take them over.
 const bias = 1 << tableBits
 
 // fit returns a logistic regression: the mean of the rounds of the second half.
@@ -316,12 +374,15 @@ func fit(all []*example) model {
 			samples = append(samples, x.samples()...)
 		}
 	}
-	mean := linear.Logistic{Rounds: rounds, Step: step, Seed: 7, Mean: rounds - rounds/2}.Fit(samples, bias+1)
+	mean := linear.Logistic{Rounds: rounds, Step: step, Seed: 7, Mean: rounds - rounds/2}.Fit(samples, bias+1+maxSegments)
 	var most float64
 	for _, w := range mean[:bias] {
 		most = max(most, math.Abs(float64(w)))
 	}
-	m := model{weights: make([]byte, bias), scale: most / math.MaxInt8, limit: -float64(mean[bias])}
+	m := model{weights: make([]byte, bias), scale: most / math.MaxInt8}
+	for n := range m.limits {
+		m.limits[n] = perSegment*float64(n) - float64(mean[bias]+mean[bias+1+n])
+	}
 	for i, w := range mean[:bias] {
 		m.weights[i] = byte(int8(math.Round(float64(w) / m.scale)))
 	}
@@ -397,15 +458,22 @@ func byChance(n int) func(*example, int) int {
 	}
 }
 
-// writers are the parts of a cross-validation that leaves out one writer of the
-// files of others at a time. The first three wrote attacks that look harmless, and
+// writers are those of the files of others, of whom a cross-validation leaves out some
+// at a time. The first three wrote attacks that look harmless, and
 // harmless texts that look like attacks; the plain writers wrote what turns up.
 var (
 	writers = []string{"a", "b", "c", "d", "e", "f", "g", "h", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z", "aa", "bb", "cc", "dd", "ee", "ff"}
 	plain   = writers[3:]
 )
 
-func byWriter(x *example, _ int) int { return slices.Index(writers, x.Writer) }
+// byWriter puts the texts of a writer into one of writerParts parts, with those of
+// others.
+func byWriter(x *example, _ int) int {
+	if i := slices.Index(writers, x.Writer); i >= 0 {
+		return i % writerParts
+	}
+	return -1
+}
 
 // limitOf returns the limit by which model and rules mark a share of the harmless
 // texts by the plain writers, and the model no larger share of the long ones.
@@ -451,7 +519,7 @@ func (c tally) String() string {
 func count(all []*example, scores []verdicts, l limit, part func(*example, int) int) map[string]tally {
 	out := make(map[string]tally)
 	for i, x := range all {
-		if part(x, i) < 0 || x.from == early || x.from == made {
+		if part(x, i) < 0 || x.from == early || x.from == made || x.from == joint {
 			continue
 		}
 		add := func(name string, text view, v verdict) {
@@ -487,6 +555,8 @@ func count(all []*example, scores []verdicts, l limit, part func(*example, int) 
 			if len(x.within.segments) > 0 {
 				add("near misses with an address", x.within, scores[i].within)
 			}
+		case x.from == prose:
+			add("what people write", x.alone, scores[i].alone)
 		default:
 			add("other harmless texts", x.alone, scores[i].alone)
 		}
@@ -505,6 +575,10 @@ func TestTrain(t *testing.T) {
 		trainQuickly(t, all)
 		return
 	}
+	m := fit(all)
+	m.above, m.slope = shipped.above, shipped.slope
+	require.NoError(t, os.WriteFile(filepath.Join(*train, "trained.bin"), writeModel(m, checksum(t)), 0o600))
+
 	all = append(all, longs(all)...)
 	var report strings.Builder
 	show := func(title string, scores []verdicts, l limit, part func(*example, int) int) {
@@ -514,20 +588,13 @@ func TestTrain(t *testing.T) {
 			fmt.Fprintf(&report, "  %s: %v, rules alone %d\n", k, found[k], found[k].ruled)
 		}
 	}
-	strangers := held(all, len(writers), byWriter)
-	for _, share := range []float64{0.01, strangersShare, 0.05} {
-		show(fmt.Sprintf("a writer left out, limit at %.1f %% of their harmless texts", 100*share), strangers, limitOf(all, strangers, share), byWriter)
+	strangers := held(all, writerParts, byWriter)
+	show("writers left out, the limit that is shipped", strangers, shipped, byWriter)
+	for _, share := range []float64{0.01, 0.05} {
+		show(fmt.Sprintf("writers left out, limit at %.1f %% of their harmless texts", 100*share), strangers, limitOf(all, strangers, share), byWriter)
 	}
-	shipped := limitOf(all, strangers, strangersShare)
-	flat := shipped
-	flat.slope = 0
-	show("a writer left out, the limit that is shipped without its slope", strangers, flat, byWriter)
-	fifth := byChance(parts)
-	show("a fifth left out, the limit that is shipped", held(all, parts, fifth), shipped, fifth)
-
-	m := fit(all)
-	m.above, m.slope = shipped.above, shipped.slope
-	require.NoError(t, os.WriteFile(filepath.Join(*train, "trained.bin"), writeModel(m, checksum(t)), 0o600))
+	third := byChance(parts)
+	show("a third left out, the limit that is shipped", held(all, parts, third), shipped, third)
 	require.NoError(t, os.WriteFile(filepath.Join(*train, "testdata", "trained.txt"), []byte(report.String()), 0o600))
 	t.Log(report.String())
 }
@@ -567,7 +634,7 @@ func trainQuickly(t *testing.T, all []*example) {
 // writeModel writes what readModel reads.
 func writeModel(m model, sum uint64) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, sum)
-	for _, x := range []float64{m.limit, m.above, m.slope, m.scale} {
+	for _, x := range append([]float64{m.above, m.slope, m.scale}, m.limits[:]...) {
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(x)))
 	}
 	return append(out, m.weights...)
