@@ -94,6 +94,9 @@ func (a *App) notice(msgID string, data []byte, begun *store.Begin) {
 	if begun != nil {
 		session.RunID = ctx.RunID
 		signal = payload.EncodeUnanswered(env.Hook, env.ID, env.TS, session, cmp.Or(begun.Message, begun.Input))
+		if a.answers.Sessions.Lost(ctx.Session(), env.TS) {
+			a.metrics.hints.Late()
+		}
 	}
 	a.answers.Learn(signal)
 	a.answers.Tell(signal)

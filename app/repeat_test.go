@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,4 +88,33 @@ func TestAHintThatDidNotArriveIsSaidAgain(t *testing.T) {
 		_, skip = ask()
 		require.Equal(t, "unchanged", skip, "each process knows")
 	}
+	first.Eventually("the turn is one without a hint", func() bool {
+		history, _ := first.Document("s1")["history"].([]any)
+		if len(history) == 0 {
+			return false
+		}
+		told, _ := history[0].(map[string]any)["intent"].(map[string]any)
+		return told["skip"] == "late" && told["result"] != nil
+	})
+}
+
+func TestALateHintIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_HTTP_ADDR": "127.0.0.1:0"})
+	request := s.Prompt("s1", "r1", "please write a unit test for the parser")
+	require.NotEmpty(t, s.Ask(request, time.Minute).Header.Get("Hint-Intent"))
+	silent := s.Prompt("s2", "r2", "")
+	require.Equal(t, "empty_prompt", s.Ask(silent, time.Minute).Header.Get("Hint-Skip"))
+	for range 3 {
+		s.Tell(request)
+	}
+	s.Tell(silent)
+	counted := func() string {
+		_, body := page(t, s, "/metrics")
+		_, rest, _ := strings.Cut(body, `intenthint_skips_total{kind="failure",reason="late"} `)
+		n, _, _ := strings.Cut(rest, "\n")
+		return n
+	}
+	s.Eventually("it is counted", func() bool { return counted() == "1" })
+	require.Equal(t, "1", counted())
 }

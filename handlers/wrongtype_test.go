@@ -21,7 +21,8 @@ var wrongTypes = map[string]struct {
 		"runId": {`5`}, "prompt": {`5`, `["q"]`}, "message": {`{}`}, "hint": {`5`}, "skip": {`true`}, "earlier": {`"3"`}, "heldOut": {`"true"`},
 		"conversation": {`"x"`, `["x"]`, `[{"role":5}]`, `[{"role":"user","text":5}]`},
 		"result":       {`"NOTE"`, `{"intent":5}`, `{"name":5}`, `{"reason":5}`, `{"goal":5}`, `{"confidence":"0.9"}`, `{"complexity":5}`, `{"source":5}`, `{"elapsedMs":"1"}`, `{"tokens":5}`, `{"tokens":{"in":"5"}}`},
-		"last":         {`5`, `{"intent":5}`, `{"turns":"5"}`, `{"at":"5"}`},
+		"last":         {`5`, `{"intent":5}`, `{"turns":"5"}`, `{"at":"5"}`, `{"bytes":"5"}`},
+		"kept":         {`5`, `{"bytes":"5"}`, `{"since":"5"}`, `{"prompts":5}`, `{"prompts":[5]}`, `{"prompts":[{"text":5}]}`, `{"prompts":[{"at":"5"}]}`},
 		"modelUse":     {`5`, `{"calls":"5"}`, `{"out":"5"}`},
 	}},
 	"before_prompt_build": {`{"prompt":"q"}`, map[string][]string{

@@ -63,7 +63,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		hints:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_hints_total", Help: "Hints given, by source of the classification (cache: a run that was requested again) and intent."}, []string{"source", "intent"}),
 		intents:     telemetry.NewLabel(maxIntents),
-		skips:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_skips_total", Help: "Requests answered without a hint, by reason (the value of Hint-Skip) and its kind: policy (excluded by the rules, or already known to the session), unsure (confidence too low), failure."}, []string{"kind", "reason"}),
+		skips:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_skips_total", Help: "Requests answered without a hint, by reason (the value of Hint-Skip) and its kind: policy (excluded by the rules, or already known to the session), unsure (confidence too low), failure. With the reason late, hints that were in a reply, but came too late for the gateway."}, []string{"kind", "reason"}),
 		badRequests: auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_bad_requests_total", Help: "Malformed requests, refused with error code 400."}),
 		requests:    auto.NewHistogramVec(prometheus.HistogramOpts{Name: "intenthint_request_duration_seconds", Help: "Time from receiving a before_prompt_build request to replying, by outcome: hint, or the kind of the skip.", Buckets: telemetry.LatencyBuckets}, []string{"outcome"}),
 		classifiers: auto.NewHistogramVec(prometheus.HistogramOpts{Name: "intenthint_classification_duration_seconds", Help: "Time that a source took for its own answer, whether or not that answer was used. Failed model calls are not included.", Buckets: telemetry.LatencyBuckets}, []string{"source"}),
@@ -108,6 +108,12 @@ func (m *Metrics) Hinted(source, intent string, took time.Duration) {
 func (m *Metrics) skip(reason eligibility.Skip, took time.Duration) {
 	m.skips.WithLabelValues(kindOf(reason), string(reason)).Inc()
 	m.requests.WithLabelValues(kindOf(reason)).Observe(took.Seconds())
+}
+
+// Late counts a hint that came too late for the gateway, which its reply counted as
+// given.
+func (m *Metrics) Late() {
+	m.skips.WithLabelValues(kindOf(eligibility.Late), string(eligibility.Late)).Inc()
 }
 
 // sure observes the confidence of a classification.

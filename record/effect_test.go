@@ -119,6 +119,7 @@ func TestWhichSessionsAreCompared(t *testing.T) {
 		{"without a holdout", []sessionTurn{hinting("a", 0, nil, nil)}, 0, 0, 0, 1},
 		{"from before the holdout on", []sessionTurn{hinting("a", 0, nil, nil), hinting("a", time.Minute, hinted, nil)}, 0, 0, 1, 0},
 		{"changed sides", []sessionTurn{hinting("a", 0, held, nil), hinting("a", time.Minute, hinted, nil)}, 0, 0, 1, 0},
+		{"a hint that came too late", []sessionTurn{hinting("a", 0, hinted, func(t *store.Turn) { t.Intent.Skip = store.SkipLate })}, 0, 0, 0, 0},
 		{"a turn that nobody answered", []sessionTurn{hinting("a", 0, held, nil), unanswered("a", time.Minute)}, 0, 1, 0, 0},
 		{"none was answered", []sessionTurn{unanswered("a", 0)}, 0, 0, 0, 1},
 	} {

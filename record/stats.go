@@ -130,6 +130,8 @@ type Tally struct {
 	Unchanged int `json:"unchanged"`
 	// HeldOut counts turns of held-out sessions (HINT_HOLDOUT).
 	HeldOut int `json:"heldOut"`
+	// Late counts turns whose hint came too late for the gateway.
+	Late int `json:"late"`
 	// Right and Corrected count turns that people marked right and wrong.
 	Right     int `json:"right"`
 	Corrected int `json:"corrected"`
@@ -235,8 +237,11 @@ func (t *tally) add(session string, turn *store.Turn, minConfidence float64) {
 	t.FailedModelCalls += asked.Failed
 	t.Tokens.In += asked.In
 	t.Tokens.Out += asked.Out
-	if turn.Intent.Skip == skipUnchanged {
+	switch turn.Intent.Skip {
+	case skipUnchanged:
 		t.Unchanged++
+	case store.SkipLate:
+		t.Late++
 	}
 	if held := turn.Intent.HeldOut; held != nil && *held {
 		t.HeldOut++

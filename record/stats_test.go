@@ -75,6 +75,9 @@ func aDay() []sessionTurn {
 			t.Intent = store.Intent{Result: classified("CHAT", 0.5, "local"), HeldOut: new(false)}
 			t.End = &store.Mark{TS: t.Begin.TS - 500} // by a clock that was set back
 		}),
+		turn("s3", "ops", 16*time.Hour, 2000, func(t *store.Turn) {
+			t.Intent = store.Intent{Result: classified("CHAT", 0.9, "local"), Skip: store.SkipLate, HeldOut: new(false)}
+		}),
 	}
 }
 

@@ -248,6 +248,7 @@ func newTurn(run string, key Key, b Begin) *Turn {
 	t.Intent = intent(b)
 	t.classify(key, b)
 	t.asked(key, b)
+	t.unanswered(key, b)
 	return t
 }
 
@@ -267,7 +268,30 @@ func (t *Turn) begin(key Key, b Begin) (changed bool) {
 		changed = true
 	}
 	changed = t.classify(key, b) || changed
-	return t.asked(key, b) || changed
+	changed = t.asked(key, b) || changed
+	return t.unanswered(key, b) || changed
+}
+
+// unanswered records a request that got no answer, once.
+func (t *Turn) unanswered(key Key, b Begin) bool {
+	if !b.Unanswered {
+		return false
+	}
+	i, known := slices.BinarySearch(t.Unanswered, key.TS)
+	if known {
+		return false
+	}
+	t.Unanswered = slices.Insert(t.Unanswered, i, key.TS)
+	t.late()
+	return true
+}
+
+// late takes back the hint of a request that got no answer. The gateway tells of a
+// request with its own time, which is that of its turn_begun.
+func (t *Turn) late() {
+	if t.Classified != nil && t.Intent.Skip == "" && slices.Contains(t.Unanswered, t.Classified.TS) {
+		t.Intent.Skip, t.SkillsHinted = SkipLate, nil
+	}
 }
 
 // asked records what a Begin asked of models, once.
@@ -294,6 +318,7 @@ func (t *Turn) classify(key Key, b Begin) bool {
 		t.SkillsHinted = append(t.SkillsHinted, HintedSkill{Skill: s})
 	}
 	t.matchSkills()
+	t.late()
 	return true
 }
 

@@ -290,24 +290,37 @@ func TestARunToldAndAnswered(t *testing.T) {
 	begin := func(id string, ts int64, input, before, intent string) Fact {
 		f := Fact{ID: id, TS: ts, RunID: "r1", SessionID: "s1", Begin: &Begin{Input: input, Conversation: []payload.Turn{{Role: "user", Text: before}}}}
 		if intent != "" {
-			f.Begin.Result = &payload.Classification{Intent: intent}
+			f.Begin.Result, f.Begin.Skills = &payload.Classification{Intent: intent}, []Skill{{Name: "git", Path: "/git/SKILL.md"}}
 		}
 		return f
 	}
 	told, toldAgain := begin("told", 1000, "question", "a", ""), begin("told again", 2000, "continue", "b", "")
+	for _, f := range []*Fact{&told, &toldAgain} {
+		f.Begin.Unanswered = true
+	}
+	toldSame := told
+	toldSame.ID = "told same"
+	silent := begin("silent", 1000, "question", "a", "LATE")
+	silent.Begin.Skip = "unchanged"
+	lateRetry := begin("late retry", 2000, "continue", "b", "RETRIED")
 	late, retried := begin("late", 1000, "question", "a", "LATE"), begin("retried", 3000, "continue", "c", "RETRIED")
 	call := Fact{ID: "call", TS: 1500, RunID: "r1", SessionID: "s1", Call: &Call{ToolCallID: "c1", Name: "read"}}
 	for _, row := range []struct {
 		name           string
 		facts          []Fact
 		before, intent string
+		skip           string
 	}{
-		{"told", []Fact{told, call}, "a", ""},
-		{"told twice", []Fact{told, toldAgain, call}, "a", ""},
-		{"answered too late", []Fact{told, late, call}, "a", "LATE"},
-		{"the retry is answered", []Fact{told, retried, call}, "c", "RETRIED"},
-		{"answered too late, and the retry not at all", []Fact{told, late, toldAgain, call}, "a", "LATE"},
-		{"everything", []Fact{told, late, toldAgain, retried, call}, "a", "LATE"},
+		{"told", []Fact{told, call}, "a", "", ""},
+		{"told twice", []Fact{told, toldAgain, call}, "a", "", ""},
+		{"answered too late", []Fact{told, late, call}, "a", "LATE", SkipLate},
+		{"told twice, and answered too late", []Fact{told, toldSame, late, call}, "a", "LATE", SkipLate},
+		{"answered too late, without a hint", []Fact{told, silent, call}, "a", "LATE", "unchanged"},
+		{"the retry is answered", []Fact{told, retried, call}, "c", "RETRIED", ""},
+		{"the retry is answered too late", []Fact{told, lateRetry, toldAgain, call}, "b", "RETRIED", SkipLate},
+		{"answered in time, and the retry not at all", []Fact{late, toldAgain, call}, "a", "LATE", ""},
+		{"answered too late, and the retry not at all", []Fact{told, late, toldAgain, call}, "a", "LATE", SkipLate},
+		{"everything", []Fact{told, late, toldAgain, retried, call}, "a", "LATE", SkipLate},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a secret
@@ -323,6 +336,10 @@ func TestARunToldAndAnswered(t *testing.T) {
 				require.Equal(t, []payload.Turn{{Role: "user", Text: row.before}}, turn.Intent.Input)
 				require.Len(t, turn.ToolCalls, 1)
 				require.Equal(t, Timestamp(1000), turn.Timestamps.Start)
+				require.Equal(t, row.skip, turn.Intent.Skip)
+				if row.skip == SkipLate {
+					require.Empty(t, turn.SkillsHinted, "nothing was hinted")
+				}
 				if row.intent == "" {
 					require.Nil(t, turn.Intent.Result)
 				} else {

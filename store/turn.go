@@ -34,6 +34,11 @@ type Turn struct {
 	// before the field existed have none.
 	ModelUse []AskedModels `json:"modelUse,omitempty"`
 
+	// Unanswered are when the requests of the run were sent that the gateway got no
+	// answer to, in Unix milliseconds, each once, the earliest first. A hint of such a
+	// request was late: it was not given.
+	Unanswered []int64 `json:"unanswered,omitempty"`
+
 	// Begin is the least of the Begin facts.
 	Begin Key `json:"begin"`
 	// Classified is the fact that gave Intent: the least with a result.
@@ -86,13 +91,16 @@ type Intent struct {
 	Earlier int `json:"earlier,omitempty"`
 	// Result is nil when nothing could be classified.
 	Result *payload.Classification `json:"result,omitempty"`
-	// Skip is why there was no hint (Hint-Skip); "" when there was one, when no
-	// hint was requested, or when the turn predates the field.
+	// Skip is why there was no hint (Hint-Skip, or [SkipLate]); "" when there was one,
+	// when no hint was requested, or when the turn predates the field.
 	Skip string `json:"skip,omitempty"`
 	// HeldOut reports whether the session was held out (HINT_HOLDOUT); nil when
 	// there was no holdout.
 	HeldOut *bool `json:"heldOut,omitempty"`
 }
+
+// SkipLate is the Skip of a turn whose hint came too late for the gateway (contract §8).
+const SkipLate = "late"
 
 // ToolCall is one finished call of a tool. Calls stand in the order of their
 // (TS, EventID).

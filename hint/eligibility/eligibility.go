@@ -11,7 +11,7 @@ import (
 	"intenthint/payload"
 )
 
-// Skip is why a turn got no hint; it is the value of Hint-Skip (contract §3).
+// Skip is why a turn got no hint; it is the value of Hint-Skip (contract §3), or [Late].
 type Skip string
 
 // Policy reasons, in the order in which they are checked.
@@ -41,6 +41,9 @@ const (
 	LowConfidence  Skip = "low_confidence"
 	Deadline       Skip = "deadline"
 	Overloaded     Skip = "overloaded"
+	// Late is the reason of a turn whose hint came too late, by the gateway. It is no
+	// value of Hint-Skip.
+	Late Skip = "late"
 )
 
 var (
@@ -48,7 +51,7 @@ var (
 		NotUserTrigger, InternalSession, InternalInput, AgentDisabled, NotInteractive,
 		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents, Unchanged, Holdout,
 	}
-	failures = []Skip{ClassifyFailed, LowConfidence, Deadline, Overloaded}
+	failures = []Skip{ClassifyFailed, LowConfidence, Deadline, Overloaded, Late}
 )
 
 // Policy reports whether the turn was skipped on purpose. [None] is neither

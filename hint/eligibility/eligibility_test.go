@@ -244,7 +244,7 @@ func TestPolicyAndFailure(t *testing.T) {
 		"not_user_trigger", "internal_session", "internal_input", "agent_disabled", "not_interactive",
 		"chat_type", "chat_id", "empty_prompt", "no_intents", "unchanged", "holdout",
 	}, policy)
-	require.Equal(t, []Skip{"classify_failed", "low_confidence", "deadline", "overloaded"}, failure)
+	require.Equal(t, []Skip{"classify_failed", "low_confidence", "deadline", "overloaded", "late"}, failure)
 	require.False(t, None.Policy())
 }
 

@@ -206,10 +206,16 @@ func (s *Sessions) LastReset(session string) int64 {
 	return k.reset
 }
 
-// Lost forgets the hint of the turn that began at ts: its answer did not arrive.
-func (s *Sessions) Lost(session string, ts int64) {
-	// As Begin notes it: a reset may have the same time, or a later one by its clock.
-	s.change(session, func(k *known) { k.lost = max(ts, k.reset+1) })
+// Lost forgets the hint of the turn that began at ts: its answer did not arrive. It
+// reports whether that hint is the session's last one, and was not yet forgotten.
+func (s *Sessions) Lost(session string, ts int64) (late bool) {
+	s.change(session, func(k *known) {
+		// As Begin notes it: a reset may have the same time, or a later one by its clock.
+		at := max(ts, k.reset+1)
+		late = k.last != nil && k.last.At == at && k.lost != at
+		k.lost = at
+	})
+	return late
 }
 
 func (s *Sessions) change(session string, do func(k *known)) {

@@ -139,6 +139,16 @@ func TestForgot(t *testing.T) {
 	require.False(t, s.Forgot(""), "nobody's session")
 }
 
+func TestALateHintIsTheLastOne(t *testing.T) {
+	s := New()
+	require.False(t, s.Lost("s", 100), "none was given")
+	s.Begin("s", 200, &payload.LastHint{Intent: "CODE"})
+	require.False(t, s.Lost("s", 150), "another turn")
+	s.Begin("s", 300, nil)
+	require.True(t, s.Lost("s", 200), "also after a turn without a hint")
+	require.False(t, s.Lost("s", 200), "told again")
+}
+
 func TestLastReset(t *testing.T) {
 	s := New()
 	require.Zero(t, s.LastReset("s"), "of a session that is not known")

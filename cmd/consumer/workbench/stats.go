@@ -104,14 +104,14 @@ func writeSample(to io.Writer, s record.SampleReport) error {
 
 func writeTallies(to io.Writer, group string, tallies []record.Tally, total record.Tally) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "\n%s\tTURNS\tSHARE\tCONFIDENCE\tLOW\tUNCHANGED\tHELD OUT\tCORRECTED\tERRORS\tTOOL CALLS\tFAILED\tMEDIAN\tP95\tMODEL CALLS\tTOKENS\tSKILLS\n", group)
+	_, _ = fmt.Fprintf(w, "\n%s\tTURNS\tSHARE\tCONFIDENCE\tLOW\tUNCHANGED\tHELD OUT\tLATE\tCORRECTED\tERRORS\tTOOL CALLS\tFAILED\tMEDIAN\tP95\tMODEL CALLS\tTOKENS\tSKILLS\n", group)
 	line := func(name string, t *record.Tally) {
 		confidence := "-"
 		if t.Confidence != nil {
 			confidence = fmt.Sprintf("%.2f", *t.Confidence)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%d/%d\t%d/%d\n", name, t.Turns, share(t.Share), confidence,
-			t.Low, t.Unchanged, t.HeldOut, t.Corrected, t.Errors, t.ToolCalls, t.FailedToolCalls,
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%d/%d\t%d/%d\n", name, t.Turns, share(t.Share), confidence,
+			t.Low, t.Unchanged, t.HeldOut, t.Late, t.Corrected, t.Errors, t.ToolCalls, t.FailedToolCalls,
 			lasted(t.Duration, t.Duration.MedianMs), lasted(t.Duration, t.Duration.P95Ms), modelCalls(t), t.Tokens.In, t.Tokens.Out, t.SkillsHinted, t.SkillsUsed)
 	}
 	for i := range tallies {
