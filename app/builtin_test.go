@@ -77,7 +77,7 @@ func TestTheBuiltInEncoderHelps(t *testing.T) {
 func TestTheBuiltInEncoderWithoutEnglishIntents(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	text := "---\ntriggers:\n  - 使用者想知道天氣\nexamples:\n  - 明天會下雨嗎\n  - 今天冷不冷\n---\n簡短。\n"
+	text := "---\nname: 天氣\ntriggers:\n  - 使用者想知道天氣\nexamples:\n  - 明天會下雨嗎\n  - 今天冷不冷\n---\n簡短。\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "weather.md"), []byte(text), 0o600))
 	cfg := apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": dir, "HINT_EMBEDDING_MODEL": config.EmbeddingBuiltIn})
 	catalog, _, err := app.LoadCatalog(dir, quiet)

@@ -125,7 +125,7 @@ func (t *tierMaker) makeBuiltIn(ctx context.Context, b basis) (*Tier, error) {
 		return nil, err
 	}
 	fit := local.FewTextsOf(b.catalog, encoder.MaxTexts, embedder.Fits)
-	found := vectors.Among(local.TextsOf(b.catalog), vectors.Bundled(fit))
+	found := vectors.Among(local.TextsOf(b.catalog), vectors.Bundled(slices.Concat(fit, b.local.Background())))
 	missing := slices.DeleteFunc(fit, func(text string) bool { return found[text] != nil })
 	if len(missing) > 0 {
 		source := vectors.Source{

@@ -66,7 +66,7 @@ func TestEmbeddingModelHelps(t *testing.T) {
 	asked := slices.Sorted(slices.Values(apptest.Texts(model)))
 	require.Subset(t, asked, []string{"will it rain tomorrow", "pay my electricity bill", "weather"})
 	require.Len(t, slices.Compact(slices.Clone(asked)), len(asked), "each text of the intents once")
-	requireHint(s, "my quassel", "WEATHER", "embedding", "mock/embed")
+	requireHint(s, "quassel again", "WEATHER", "embedding", "mock/embed")
 	requireHint(s, "tolmi brelk", "MONEY", "embedding", "mock/embed")
 	before := model.Count()
 	requireHint(s, "tolmi brelk", "MONEY", "embedding", "mock/embed")
@@ -74,7 +74,7 @@ func TestEmbeddingModelHelps(t *testing.T) {
 	var uses []any
 	s.Eventually("the turns tell what they asked of the embedding model", func() bool {
 		uses = nil
-		for _, text := range []string{"my quassel", "tolmi brelk"} {
+		for _, text := range []string{"quassel again", "tolmi brelk"} {
 			uses = append(uses, usesOf(s, text)...)
 		}
 		return len(uses) == 2
@@ -106,7 +106,7 @@ func TestEmbeddingModelHelps(t *testing.T) {
 		again.Sequence = s.Sequence
 		embedded(again, 1)
 		require.Equal(t, before, model.Count())
-		requireHint(again, "my quassel", "WEATHER", "embedding", "mock/embed")
+		requireHint(again, "quassel again", "WEATHER", "embedding", "mock/embed")
 	})
 }
 
@@ -143,7 +143,7 @@ func TestEmbeddingModelDownAtTheStart(t *testing.T) {
 	requireHint(s, "will it rain today", "WEATHER", "local", "")
 	model.Always(providertest.Answer{})
 	embedded(s, 1)
-	requireHint(s, "my quassel", "WEATHER", "embedding", "mock/embed")
+	requireHint(s, "quassel again", "WEATHER", "embedding", "mock/embed")
 }
 
 func TestEmbeddingModelWithoutAKey(t *testing.T) {
@@ -189,12 +189,12 @@ func TestTheEmbeddingModelCanBeConfiguredLater(t *testing.T) {
 	requireHint(s, "will it rain today", "WEATHER", "local", "")
 	write(`embeddingModel: "mock/embed"`)
 	embedded(s, 1)
-	requireHint(s, "my quassel", "WEATHER", "embedding", "mock/embed")
+	requireHint(s, "quassel again", "WEATHER", "embedding", "mock/embed")
 	write(`embeddingModel: "mock/embed", minConfidence: 0.01`)
 	s.Eventually("the configuration is read again", func() bool {
 		return strings.Count(s.Log.String(), `"configuration reloaded","config"`) == 2
 	})
-	requireHint(s, "my quassel", "WEATHER", "embedding", "mock/embed")
+	requireHint(s, "quassel again", "WEATHER", "embedding", "mock/embed")
 	require.Equal(t, 1, strings.Count(s.Log.String(), "embedding model in use"), "the vectors were not fetched again")
 	write(`embeddingModel: "off", minConfidence: 0.01`)
 	s.Eventually("the configuration is read again", func() bool {
@@ -212,12 +212,12 @@ func TestEmbeddingModelUnderTheOtherModes(t *testing.T) {
 		source             string
 		calls              int // of the embedding model, for the message
 	}{
-		{"llm does not ask it", "llm", "", providertest.Answer{Text: apptest.HintAnswer}, "my quassel", "llm", 0},
-		{"hedged, the model is good", "hedged", "", providertest.Answer{Text: apptest.HintAnswer, Delay: 100 * time.Millisecond}, "my quassel", "llm", 1},
-		{"hedged, the model fails", "hedged", "", providertest.Answer{Status: 500}, "my quassel", "embedding", 1},
+		{"llm does not ask it", "llm", "", providertest.Answer{Text: apptest.HintAnswer}, "quassel again", "llm", 0},
+		{"hedged, the model is good", "hedged", "", providertest.Answer{Text: apptest.HintAnswer, Delay: 100 * time.Millisecond}, "quassel again", "llm", 1},
+		{"hedged, the model fails", "hedged", "", providertest.Answer{Status: 500}, "quassel again", "embedding", 1},
 		{"cascade, the local answer will do", "cascade", "0", providertest.Answer{Text: apptest.HintAnswer}, "will it rain tomorrow", "local", 0},
-		{"cascade, neither will do", "cascade", "1", providertest.Answer{Text: apptest.HintAnswer}, "my quassel", "llm", 1},
-		{"cascade, neither will do and the model fails", "cascade", "1", providertest.Answer{Status: 500}, "my quassel", "embedding", 1},
+		{"cascade, neither will do", "cascade", "1", providertest.Answer{Text: apptest.HintAnswer}, "quassel again", "llm", 1},
+		{"cascade, neither will do and the model fails", "cascade", "1", providertest.Answer{Status: 500}, "quassel again", "embedding", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

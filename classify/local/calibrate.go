@@ -187,6 +187,11 @@ func (m *Model) signals(sc *scratch, first, second int, cosine, covered float32)
 	s[sigCovered] = share(covered, sc.words)
 	s[sigLength] = math.Log1p(float64(sc.nWords))
 	s[sigOutside] = math.Max(-2, math.Min(float64(sc.scores[first]-sc.scores[len(m.intents)]), 2))
+	if m.around != nil {
+		var cosine float32
+		cosine, sc.chat = m.around.nearest(sc.feats, sc.chat)
+		s[sigOutside] = float64(cosine)
+	}
 	s[sigHan], s[sigHangul], s[sigAlphabet] = sc.text.scripts()
 	return s
 }
@@ -203,8 +208,9 @@ func share(part, whole float32) float64 {
 // the model, which then sees these examples as new messages: the former as
 // messages of its intents, the latter as messages that fit none.
 func (m *Model) calibrate(full *solver, samples []sample) {
-	m.inScope, m.correct = inScopePrior, correctPrior
-	if len(m.intents) == 0 {
+	inScope, correct, precision := m.priors()
+	m.inScope, m.correct = inScope, correct
+	if len(m.intents) == 0 || m.bare() {
 		return
 	}
 	n, every := foldsFor(len(samples))
@@ -216,8 +222,8 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 	wg.Wait()
 	obs := slices.Concat(folds...)
 	balance(obs, likeFallback(samples, len(m.intents)))
-	m.inScope = fitInScope(obs, inScopePrior, learntPrecision)
-	m.correct = fitCorrect(obs, correctPrior, learntPrecision)
+	m.inScope = fitInScope(obs, inScope, precision)
+	m.correct = fitCorrect(obs, correct, precision)
 }
 
 // fitInScope learns the probability that some intent fits.

@@ -46,12 +46,17 @@ type space struct {
 	worth   []float32 // by feature: its inverse frequency; nil once the space is made
 	shared  int       // features below this number are in several training texts
 	unknown float32   // what a feature that was never seen is worth
+	// chat tells how common a feature is, see [background]; it may be nil. worths are
+	// what features are worth by how many intents use them.
+	chat   *background
+	worths []float32
 }
 
 // newSpace learns the features of the samples, which belong to the given number
-// of classes, and returns their vectors.
-func newSpace(samples []sample, classes int) (*space, *corpus) {
-	s := &space{dict: newDictionary(len(samples) * 40)}
+// of classes, and returns their vectors. With general chat, which may be nil, the
+// built-in intents count as users of a feature, too.
+func newSpace(samples []sample, classes int, chat *background) (*space, *corpus) {
+	s := &space{chat: chat, dict: newDictionary(len(samples) * 40)}
 	c := &corpus{starts: make([]int32, 1, len(samples)+1)}
 	var (
 		t     reading
@@ -193,9 +198,18 @@ func (s *space) weigh(c *corpus, classes int) {
 		}
 	}
 	s.worth = make([]float32, n)
+	power := float64(worthPower)
+	if s.chat != nil {
+		power, classes = thinPower, classes+s.chat.groups
+		for i := range s.dict.entries {
+			if e := &s.dict.entries[i]; e.hash != 0 {
+				users[e.id] += int32(s.chat.usersOf(e.hash))
+			}
+		}
+	}
 	table := make([]float32, classes+2)
 	for k := range table {
-		table[k] = float32(math.Pow(float64(inverseFrequency(classes+1, k)), worthPower))
+		table[k] = float32(math.Pow(float64(inverseFrequency(classes+1, k)), power))
 	}
 	for id, k := range users {
 		s.worth[id] = table[min(int(k), classes+1)] * s.weight[id]
@@ -205,7 +219,15 @@ func (s *space) weigh(c *corpus, classes int) {
 			e.worth = s.worth[e.id]
 		}
 	}
-	s.unknown = table[0]
+	s.unknown, s.worths = table[0], table
+}
+
+// unknownWorth returns what a feature is worth that no training text has.
+func (s *space) unknownWorth(f *feature) float32 {
+	if s.chat == nil {
+		return s.unknown * f.weight
+	}
+	return s.worths[min(s.chat.usersOf(f.hash), len(s.worths)-1)] * f.weight
 }
 
 // scale brings each view of a vector to its length and returns the squared

@@ -25,6 +25,8 @@ type Embedded struct {
 	// rows are the vectors of the examples and triggers relative to mean, each of
 	// length 1; nil for a text without one.
 	rows [][]float32
+	// around are those of the surroundings of a thin catalogue.
+	around [][]float32
 	// linear gives a further score; nil if the vectors have too many dimensions.
 	linear  *discriminant
 	mix     mix
@@ -151,6 +153,15 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 	for i := range e.ids {
 		e.ids[i] = int32(i)
 	}
+	if s := e.words.around; s != nil {
+		for i, t := range s.texts {
+			if v := vectors[textOf(t)]; len(v) == e.dimensions && !s.own[i] {
+				row := make([]float32, e.dimensions)
+				e.centre(row, v)
+				e.around = append(e.around, row)
+			}
+		}
+	}
 	e.rows = make([][]float32, len(samples))
 	for i, sm := range samples {
 		if v := vectors[textOf(sm.text)]; v != nil {
@@ -266,6 +277,9 @@ func (e *Embedded) outside(vector []float32, skip []bool) (cosine float32) {
 			cosine = max(cosine, product(e.rows[i], vector))
 		}
 	}
+	for _, row := range e.around {
+		cosine = max(cosine, product(row, vector))
+	}
 	return cosine
 }
 
@@ -311,6 +325,9 @@ func (e *Embedded) signals(sc *scratch, best []candidate, outside float32, by mi
 	s[vecCovered] = share(covered, sc.words)
 	s[vecHead] = float64(best[0].head)
 	s[vecOutside] = float64(best[0].nearest - outside)
+	if len(e.around) > 0 {
+		s[vecOutside] = float64(outside)
+	}
 	s[vecHan], s[vecHangul], s[vecAlphabet] = sc.text.scripts()
 	return s
 }
@@ -363,7 +380,12 @@ type tried struct {
 // calibrate learns the mix and what the signals say about being right, as
 // [Model.calibrate] does, with the same folds.
 func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
-	e.mix, e.inScope, e.correct = mixOf(mixPrior), embeddedInScopePrior, embeddedCorrectPrior
+	inScope, correct, precision := e.priors()
+	e.mix, e.inScope, e.correct = mixOf(mixPrior), inScope, correct
+	if m.bare() {
+		e.mix = mixOf(bareMix)
+		return
+	}
 	if len(m.intents) == 0 {
 		return
 	}
@@ -392,8 +414,8 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 		}
 	}
 	balance(obs, likeFallback(samples, len(m.intents)))
-	e.inScope = fitInScope(obs, embeddedInScopePrior, priorPrecision)
-	e.correct = fitCorrect(obs, embeddedCorrectPrior, priorPrecision)
+	e.inScope = fitInScope(obs, inScope, precision)
+	e.correct = fitCorrect(obs, correct, precision)
 }
 
 // try scores the texts that a fold holds out.

@@ -15,6 +15,8 @@ type Model struct {
 	catalog  *intents.Catalog
 	intents  []intents.Intent // of the root catalogue, by position
 	space    *space
+	around   *surroundings // of a thin catalogue, else nil
+	knows    bool          // enough examples for a sure answer that nothing fits
 	weights  *weights
 	examples examples
 	inScope  logistic
@@ -42,6 +44,7 @@ type scratch struct {
 	topic  shares    // of the topic
 	seen   idSet     // the ids
 	sums   []float32 // by row of a class, see [Model.nearest]
+	chat   []float32 // by text of the background, see [surroundings.nearest]
 	// known lists, by number, the features that a fold knows; nil for all.
 	known []bool
 	stem  [stem.Longest]rune
@@ -161,7 +164,13 @@ func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 	m := &Model{catalog: root, intents: root.Enabled()}
 	m.pool.New = func() any { return m.newScratch() }
 	samples := samplesOf(m.catalog)
-	sp, rows := newSpace(samples, len(m.intents))
+	var chat *background
+	m.knows = true
+	if isThin(root) {
+		m.around, m.knows = surround(root, samples), examplesOf(root) >= fewestExamples*len(m.intents)
+		chat = m.around.background
+	}
+	sp, rows := newSpace(samples, len(m.intents), chat)
 	m.space = sp
 	m.examples = newExamples(samples, len(m.intents), sp, rows)
 	s := newSolver(rows, sp.shared, len(m.intents)+1)
@@ -173,6 +182,10 @@ func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 
 func samplesOf(root *intents.Catalog) []sample {
 	var out []sample
+	more := make([][]string, len(root.Enabled()))
+	if isThin(root) {
+		more = described(root)
+	}
 	for i, in := range root.Enabled() {
 		for _, e := range in.Examples {
 			out = append(out, sample{text: e, class: int32(i), cost: exampleCost})
@@ -183,6 +196,11 @@ func samplesOf(root *intents.Catalog) []sample {
 		for _, t := range in.Triggers {
 			for _, a := range assertions(t) {
 				out = append(out, sample{text: a, class: int32(i), cost: triggerCost, trigger: true})
+			}
+		}
+		for _, d := range more[i] {
+			if key := Normalize(d); key != "" && !slices.ContainsFunc(in.Triggers, func(t string) bool { return Normalize(t) == key }) {
+				out = append(out, sample{text: d, class: int32(i), cost: triggerCost, trigger: true})
 			}
 		}
 	}
@@ -247,7 +265,7 @@ func (m *Model) read(sc *scratch, messages ...string) {
 				sc.views[sc.shared], sc.views[last] = sc.views[last], sc.views[sc.shared]
 				sc.shared++
 			}
-		} else if worth = m.space.unknown * f.weight; f.view.compared() {
+		} else if worth = m.space.unknownWorth(&f); f.view.compared() {
 			sc.strange += worth * worth
 		}
 		switch f.view {

@@ -196,7 +196,7 @@ func TestLargeModelsDropRareFeatures(t *testing.T) {
 		samples = append(samples, sample{text: s, cost: exampleCost})
 	}
 	known := func(classes int, v view, text string) (n int) {
-		sp, _ := newSpace(samples, classes)
+		sp, _ := newSpace(samples, classes, nil)
 		for hash := range seenIn(v, text) {
 			if id, _ := sp.dict.lookup(hash); id >= 0 {
 				n++
@@ -289,7 +289,7 @@ func TestWeightsOfFeaturesOfOneRow(t *testing.T) {
 		{text: "some gibberish now", class: -1, cost: exampleCost},
 	}
 	train := func(shareAll bool) (*space, *corpus, *weights) {
-		sp, rows := newSpace(samples, 2)
+		sp, rows := newSpace(samples, 2, nil)
 		if shareAll {
 			sp.shared = int(sp.dict.n)
 			for i := range rows.len() {
@@ -380,7 +380,7 @@ func TestSolverKnowsThatMostTextsAreOfOtherClasses(t *testing.T) {
 	for i := range 40 {
 		samples = append(samples, sample{text: fmt.Sprintf("word%d thing%d", i, i%7), class: int32(i % 8), cost: exampleCost})
 	}
-	sp, rows := newSpace(samples, 8)
+	sp, rows := newSpace(samples, 8, nil)
 	s := newSolver(rows, sp.shared, 8)
 	s.run(maxEpochs, 1, nil)
 	for _, b := range s.blocks {

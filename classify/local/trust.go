@@ -183,6 +183,8 @@ func (m *Model) confidenceOf(v *verdict) float64 {
 func (m *Model) confidenceOfOther(v *verdict, p float64) float64 {
 	e := &v.seen
 	switch {
+	case !m.knows:
+		return min(p, unsureOther) // nobody has said what its intents are
 	case e.smash, !e.read:
 		return p
 	case m.trust == nil && e.signals[trustKnown] >= fewKnown:

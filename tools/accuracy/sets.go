@@ -17,6 +17,9 @@ type set struct {
 	train, test []evaluate.Line
 	// rejected are known messages that fit no intent: the fallback's examples.
 	rejected []string
+	// shots bounds the examples of a label if bounded is set.
+	shots   int
+	bounded bool
 }
 
 // catalog makes one intent of each label: the label in words is its trigger, the
@@ -33,7 +36,9 @@ func (s *set) catalog() *intents.Catalog {
 			words := strings.ReplaceAll(line.Intent, "_", " ")
 			out = append(out, intents.Intent{ID: line.Intent, Name: words, Triggers: []string{words}})
 		}
-		out[i].Examples = append(out[i].Examples, line.Text)
+		if !s.bounded || len(out[i].Examples) < s.shots {
+			out[i].Examples = append(out[i].Examples, line.Text)
+		}
 	}
 	if len(s.rejected) > 0 {
 		fallback := intents.NewCatalog(nil).Fallback()
@@ -48,6 +53,9 @@ type source struct {
 	name, train, test string
 	// rejected is a file with messages that fit no intent, "" for none.
 	rejected string
+	// shots bounds the examples of a label if bounded is set.
+	shots   int
+	bounded bool
 }
 
 // sources are the public sets, each as it was published.
@@ -67,13 +75,17 @@ func sources() []source {
 			train := fmt.Sprintf("fewshot-splits/%s.train_%d.tsv", path.Dir(s.test), shots)
 			out = append(out, source{name: fmt.Sprintf("%s, %d an intent", s.name, shots), train: train, test: s.test})
 		}
+		for _, shots := range []int{3, 1, 0} { // the first of the five
+			train := fmt.Sprintf("fewshot-splits/%s.train_5.tsv", path.Dir(s.test))
+			out = append(out, source{name: fmt.Sprintf("%s, %d an intent", s.name, shots), train: train, test: s.test, shots: shots, bounded: true})
+		}
 	}
 	return out
 }
 
 // read reads the files of a set.
 func (src source) read(fsys fs.FS) (*set, error) {
-	out := &set{name: src.name}
+	out := &set{name: src.name, shots: src.shots, bounded: src.bounded}
 	var err error
 	if out.train, err = labelled.Read(fsys, src.train, "train"); err != nil {
 		return nil, err
@@ -89,4 +101,12 @@ func (src source) read(fsys fs.FS) (*set, error) {
 		out.rejected = append(out.rejected, line.Text)
 	}
 	return out, err
+}
+
+// examples returns how many training texts the catalogue holds.
+func (s *set) examples() (n int) {
+	for _, in := range s.catalog().Enabled() {
+		n += len(in.Examples)
+	}
+	return n
 }

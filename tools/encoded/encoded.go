@@ -13,6 +13,7 @@ import (
 	"intenthint/classify"
 	"intenthint/classify/encoder"
 	"intenthint/classify/local"
+	"intenthint/classify/vectors"
 	"intenthint/intents"
 )
 
@@ -78,6 +79,7 @@ func (e *Encoder) Train(ctx context.Context, catalog *intents.Catalog, words *lo
 	if err != nil {
 		return nil, nil, err
 	}
+	maps.Copy(found, vectors.Bundled(words.Background()))
 	maps.Copy(found, made)
 	embedded, err := local.TrainEmbedded(words, found)
 	if errors.Is(err, local.ErrNoVectors) {
