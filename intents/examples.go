@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"intenthint/internal/text"
 )
@@ -20,6 +21,10 @@ const examplesSuffix = ".examples.txt"
 func ExamplesName(intentFile string) string {
 	return strings.TrimSuffix(intentFile, intentSuffix) + examplesSuffix
 }
+
+// longExample is the number of characters beyond which an example is hardly a
+// message: the local classifier reads the first 240 and the last 80.
+const longExample = 320
 
 // place is where a text stands.
 type place struct {
@@ -43,6 +48,9 @@ func (p *fileParser) readLines(data []byte) {
 		}
 		if strings.HasPrefix(line, "- ") {
 			p.report(Notice, number, `the line begins with "- ", which counts as part of the example`)
+		}
+		if n := utf8.RuneCountInString(line); n > longExample {
+			p.report(Warning, number, "the line has %d characters; one example stands on one line, and of more than %d only the beginning and the end count", n, longExample)
 		}
 		p.file.Intent.Examples = append(p.file.Intent.Examples, unescapeLine(line))
 		p.file.examplePlaces = append(p.file.examplePlaces, place{p.name, number})
@@ -161,6 +169,18 @@ func orphans(names []string) (faults []Fault) {
 			faults = append(faults, Fault{
 				File: name, Line: 1, Severity: Warning, Reason: fmt.Sprintf("there is no %s beside it, so its examples are not used", file),
 			})
+		}
+	}
+	return faults
+}
+
+// notFiles returns a [Warning] for each directory that has the name of an intent
+// file or a file of examples.
+func notFiles(fsys fs.FS) (faults []Fault) {
+	entries, _ := fs.ReadDir(fsys, ".")
+	for _, e := range entries {
+		if e.IsDir() && (isIntentFile(e.Name()) || isExamplesFile(e.Name())) {
+			faults = append(faults, Fault{File: e.Name(), Line: 1, Severity: Warning, Reason: "this is a directory, and what is in it is not used"})
 		}
 	}
 	return faults

@@ -38,6 +38,11 @@ func TestExamplesBesideAnIntentFile(t *testing.T) {
 			`notice a.examples.txt:3: the example "ONE" is already at a.md:5`,
 			`notice a.examples.txt:4: the example "Three" is already at a.examples.txt:2`,
 		}},
+		"a very long line": {
+			strings.Repeat("three ", 60) + "\n" + strings.Repeat("四", longExample),
+			[]string{strings.TrimSpace(strings.Repeat("three ", 60)), strings.Repeat("四", longExample)},
+			[]string{"warning a.examples.txt:1: the line has 359 characters; one example stands on one line, and of more than 320 only the beginning and the end count"},
+		},
 		"what is no UTF-8":          {"three\nf\xffour\n", nil, []string{"error a.examples.txt:2: the file is not valid UTF-8"}},
 		"UTF-16":                    {"\xff\xfet\x00", nil, []string{"error a.examples.txt:1: the file is UTF-16; it must be UTF-8"}},
 		"a NUL":                     {"three\n\n\x00", nil, []string{"error a.examples.txt:3: the file contains a NUL character"}},

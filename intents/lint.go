@@ -1,11 +1,14 @@
 package intents
 
-import "io/fs"
+import (
+	"io/fs"
+	"slices"
+)
 
 // Lint returns the faults of the intent files of a directory, in order of file
 // and line. In addition to the faults found by [Load], an id that two files
-// share is an [Error], since one of them is not used, and a repeated example is
-// a [Notice].
+// share is an [Error], since one of them is not used, a repeated example is a
+// [Notice], and a directory with the name of such a file is a [Warning].
 func Lint(fsys fs.FS) []Fault {
 	files, faults, overridden, err := load(fsys)
 	if err != nil {
@@ -18,7 +21,7 @@ func Lint(fsys fs.FS) []Fault {
 		f.Severity = Error
 		faults = append(faults, f)
 	}
-	faults = append(faults, repeatedExamples(files)...)
+	faults = slices.Concat(faults, repeatedExamples(files), notFiles(fsys))
 	sortFaults(faults)
 	return faults
 }

@@ -178,6 +178,14 @@ func TestLint(t *testing.T) {
 			[]string{`notice b.md:6: the example "Say  a" is already at a.md:4`},
 			false,
 		},
+		"directories with names of files": {
+			map[string]string{"a.md": md("A"), "a.examples.txt/x": "x", "b.md/x": "x", ".c.md/x": "x", "d/x": "x"},
+			[]string{
+				"warning a.examples.txt:1: this is a directory, and what is in it is not used",
+				"warning b.md:1: this is a directory, and what is in it is not used",
+			},
+			false,
+		},
 		"a file that does not hold, in order of lines": {
 			map[string]string{"a.md": md("A"), "b.md": "---\nid: 1\ntriggers: 2\nexamples: []\n---\n"},
 			[]string{

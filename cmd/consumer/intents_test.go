@@ -24,6 +24,7 @@ func TestLintAdvises(t *testing.T) {
 	var stdout, stderr apptest.Buffer
 	require.Equal(t, exitOK, env.run(t.Context(), []string{"intents", "lint", dir}, &stdout, &stderr))
 	require.Empty(t, stdout.String())
+	require.Contains(t, stderr.String(), "1 intent with fewer than 10 examples, so hints are fewer and less sure: LIGHT 6\n")
 	require.Equal(t, exitOK, env.run(t.Context(), []string{"intents", "lint", "--advise", dir}, &stdout, &stderr))
 	golden.Equal(t, "advice.txt", stdout.String())
 }

@@ -3,9 +3,11 @@ package workbench
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"intenthint/cmd/consumer/cli"
 	"intenthint/intents"
@@ -43,10 +45,30 @@ func (c *Lint) Run(inv *cli.Invocation) error {
 	}
 	catalog := intents.CatalogOf(files)
 	_, err = fmt.Fprintf(inv.Stderr, "%s in %s, no errors\n", cli.Count(len(catalog.Enabled()), "intent"), cmp.Or(dir, "the built-in definitions"))
+	if err == nil && !c.Advise {
+		err = printFew(inv.Stderr, catalog)
+	}
 	if err != nil || !c.Advise {
 		return err
 	}
 	return advise(inv, catalog)
+}
+
+// printFew names in one line the intents that have too few examples, with how many
+// they have.
+func printFew(out io.Writer, catalog *intents.Catalog) error {
+	var few []string
+	for _, in := range catalog.Enabled() {
+		if n := len(in.Examples); n < intents.FewExamples {
+			few = append(few, fmt.Sprintf("%s %d", in.ID, n))
+		}
+	}
+	if len(few) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "%s with fewer than %d examples, so hints are fewer and less sure: %s\n",
+		cli.Count(len(few), "intent"), intents.FewExamples, strings.Join(few, ", "))
+	return err
 }
 
 // IntentsFS returns the intent files of a directory; "" means the built-in ones.
