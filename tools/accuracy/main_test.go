@@ -49,8 +49,10 @@ func TestTable(t *testing.T) {
 	require.Empty(t, stderr.String())
 	rows := strings.Split(strings.TrimPrefix(stdout.String(), heading), "\n")
 	require.Regexp(t, `^\| CLINC150 full \| words \| 4 \| 100\.0 \| 100\.0 \| 100\.0 \| 100\.0 \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[0])
-	require.Regexp(t, `^\| HWU64, 5 an intent \| words \| 2 \| 100\.0 \| 100\.0 \| – \| – \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[9])
-	for _, row := range rows[:10] {
+	require.Regexp(t, `^\| HWU64, 5 an intent \| words \| 2 \| 100\.0 \| 100\.0 \| – \| – \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[15])
+	require.Regexp(t, `^\| HWU64, 1 an intent \| words \| 2 \|`, rows[17])
+	require.Regexp(t, `^\| HWU64, 0 an intent \| words \| 0 \|`, rows[18])
+	for _, row := range rows[:19] {
 		require.Equal(t, strings.Count(heading, "|")/2, strings.Count(row, "|"), row)
 	}
 
@@ -108,6 +110,12 @@ func TestCatalog(t *testing.T) {
 	require.Equal(t, append(append([]string(nil), builtin.Examples...), "nothing"), c.Fallback().Examples)
 	s.rejected = nil
 	require.Equal(t, builtin, s.catalog().Fallback())
+	s.bounded, s.shots = true, 1
+	require.Equal(t, []string{"one"}, s.catalog().Enabled()[0].Examples)
+	require.Equal(t, 2, s.examples())
+	s.shots = 0
+	require.Empty(t, s.catalog().Enabled()[0].Examples)
+	require.Len(t, s.catalog().Enabled(), 2)
 }
 
 func TestBrokenFiles(t *testing.T) {
