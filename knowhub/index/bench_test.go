@@ -64,6 +64,27 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
+// invented gives an index vectors without a meaning, as many as it takes, and returns some.
+func invented(x *index.Index) (some []*index.Vector) {
+	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // repeatable
+	next := func() *index.Vector {
+		v := make([]float32, index.Dimensions)
+		for i := range v {
+			v[i] = float32(random.NormFloat64()) / 22 // the root of the dimensions
+		}
+		return index.NewVector(v)
+	}
+	for list := x.Unread(1000); len(list) > 0; list = x.Unread(1000) {
+		for _, u := range list {
+			x.SetVector(u, next())
+		}
+	}
+	for range 8 {
+		some = append(some, next())
+	}
+	return some
+}
+
 // cost is what an index takes to build and to keep.
 type cost struct {
 	wall, cpu time.Duration
@@ -149,8 +170,11 @@ func BenchmarkSearch(b *testing.B) {
 			b.ReportMetric(c.wall.Seconds(), "wall-s")
 			b.ReportMetric(c.cpu.Seconds(), "cpu-s")
 			b.ReportMetric(float64(c.held)/(1<<20), "MiB")
+			before := heap()
+			invented(x)
+			b.ReportMetric(float64(heap()-before)/(1<<20), "MiB-vectors")
 		})
-		all := x.All()
+		all, vectors := x.All(), invented(index.New())
 		revision := uint64(n) //nolint:gosec // positive
 		for _, q := range []struct {
 			name string
@@ -158,6 +182,9 @@ func BenchmarkSearch(b *testing.B) {
 		}{
 			{"search", func(i int) { x.Search(index.Query{Text: questions[i]}) }},
 			{"agent", func(i int) { x.Search(index.Query{Text: questions[i], AgentID: "agent-3", Limit: 3}) }},
+			{"meaning", func(i int) {
+				x.Search(index.Query{Text: questions[i], Meaning: func() *index.Vector { return vectors[i%len(vectors)] }})
+			}},
 			{"recall", func(i int) { x.Search(index.Query{Text: questions[i], Prompt: true, Limit: 23}) }},
 			{"near", func(i int) { x.Near(*all[i*7919%n], false) }},
 			{"list", func(int) { x.List(experience.Approved, experience.Experience{}, 50) }},

@@ -30,6 +30,8 @@ type Index struct {
 	terms    map[string]*term
 	words    names // the terms without digits
 	numbered names // those with digits
+	endings  names // those that may be compounds, from their end on
+	vectors  int   // rows with a vector
 }
 
 // noRow stands for the key of an experience that was removed.
@@ -40,6 +42,7 @@ type row struct {
 	*entry
 	agent    unique.Handle[string]
 	approved bool
+	meaning  *Vector // of the entry's text; nil if not known, or meaningless
 }
 
 type entry struct {
@@ -76,7 +79,8 @@ func (x *Index) clear(bucket string) {
 	x.bucket, x.revision = bucket, 0
 	x.keys, x.rows, x.free = make(map[string]int), nil, nil
 	x.counts = map[experience.Status]int{experience.Pending: 0, experience.Approved: 0, experience.Rejected: 0}
-	x.terms, x.words, x.numbered = make(map[string]*term), names{}, names{}
+	x.terms, x.words, x.numbered, x.vectors = make(map[string]*term), names{}, names{}, 0
+	x.endings = names{}
 }
 
 // Reset empties the index. From now on it is a copy of bucket, at revision 0.
@@ -169,7 +173,14 @@ func (x *Index) take(c experience.Change, to uint64) {
 	for name, impact := range is {
 		x.setPosting(name, n, impact)
 	}
-	x.rows[n] = row{entry: now}
+	meaning := x.rows[n].meaning
+	if !sameText(old, now) {
+		if x.rows[n].vector() != nil {
+			x.vectors--
+		}
+		meaning = nil
+	}
+	x.rows[n] = row{entry: now, meaning: meaning}
 	if now != nil {
 		x.counts[now.Status]++
 		x.rows[n].agent, x.rows[n].approved = unique.Make(now.AgentID), now.Status == experience.Approved

@@ -27,6 +27,9 @@ func (x *Index) setPosting(name string, row int, impact byte) {
 		t, name = &term{}, strings.Clone(name) // a part of a text would keep all of it
 		x.terms[name] = t
 		x.namesFor(name).add(name)
+		if len(name) >= 2*leastPart && compoundable(name) {
+			x.endings.add(reversed(name))
+		}
 	}
 	p := posting(row<<impactBits) | posting(impact) //nolint:gosec // see posting
 	i, found := len(t.postings), false
@@ -51,6 +54,9 @@ func (x *Index) dropPosting(name string, row int) {
 	if len(t.postings) == 0 {
 		delete(x.terms, name)
 		x.namesFor(name).remove(name)
+		if len(name) >= 2*leastPart && compoundable(name) {
+			x.endings.remove(reversed(name))
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 type question struct {
 	Text string   `json:"q"`
 	IDs  []string `json:"ids"`
+	Lang string   `json:"lang"`
 }
 
 func readLines[T any](t testing.TB, name string) (list []T) {
@@ -123,9 +124,9 @@ func script(text string) string {
 func TestPrompts(t *testing.T) {
 	x := index.New()
 	x.Apply(labelled(t))
+	x = understood(t, x)
 	finds := func(text string, prompt bool) []index.Hit {
-		hits := x.Search(index.Query{Text: text, Limit: 3, Prompt: prompt})
-		return hits
+		return ask(t, x, index.Query{Text: text, Limit: 3, Prompt: prompt})
 	}
 	found, kept := 0, 0
 	for _, q := range append(readLines[question](t, "questions.jsonl"), readLines[question](t, "questions-fresh.jsonl")...) {

@@ -113,6 +113,8 @@ type scored struct {
 	row    int32
 	score  float32
 	shared int32   // see cell
+	cosine float64 // of its meaning and that of the question, 0 if unknown
+	words  float64 // the score by words alone, 0–1; see lookup.best
 	rank   float64 // the score with its bonuses
 }
 
@@ -180,18 +182,14 @@ func (s *sheet) clear() {
 // best returns the best n rows that a search may find, best first. whole is the total
 // weight of the words.
 func (s *sheet) best(l *lookup, n int, whole float64) []scored {
-	best := top[scored]{most: n, order: func(a, b scored) int {
-		if a.score != b.score {
-			return cmp.Compare(b.score, a.score)
-		}
-		return cmp.Compare(a.row, b.row)
-	}}
+	best := top[scored]{most: n, order: byScore}
 	for _, row := range s.touched {
 		if !l.only.admits(l.rows[row]) {
 			continue
 		}
 		c := s.cells[row]
-		best.add(scored{entry: l.rows[row].entry, row: row, score: c.total * (1 - coverage + coverage*c.covered/float32(whole)), shared: c.shared})
+		score := c.total * (1 - coverage + coverage*c.covered/float32(whole))
+		best.add(scored{entry: l.rows[row].entry, row: row, score: score, shared: c.shared, words: float64(score) / whole})
 	}
 	return best.sorted()
 }

@@ -24,6 +24,9 @@ type Query struct {
 	// nothing, and hits that share little with it, such as one word of two, are left
 	// out.
 	Prompt bool
+	// Meaning returns the vector of the text, nil for none. It is called at most once,
+	// and only if words alone do not answer; nil for a search by words.
+	Meaning func() *Vector
 	// Limit is the maximum number of hits, 10 if it is not positive, and never
 	// more than 201.
 	Limit int
@@ -69,6 +72,14 @@ const (
 	// alone it would be two thirds and 3 %.
 	fits      = 0.25
 	fitsAlone = 0.4
+	// fitsMeaning is the least cosine of a hit for a prompt that its words do not bring
+	// in, likelyMeaning that of one which shares a single word with the prompt, and
+	// possibleMeaning that of one which shares several. Of 198 English messages on
+	// other subjects 71 find something, 87 by words alone, and the prompts that find what
+	// fits are 48 % of those in other words instead of 18 % (decision 24).
+	fitsMeaning     = 0.55
+	likelyMeaning   = 0.5
+	possibleMeaning = 0.2
 )
 
 // Search returns experiences that match a question, best first. Words that do
@@ -89,30 +100,77 @@ func (x *Index) Search(q Query) []Hit {
 
 // find returns the best rows, a few more than limit, best first, and the total weight of
 // the words.
-func (x *Index) find(words []terms.Word, q Query, limit int) (found []scored, whole float64) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	l := x.lookUp(words, filter{approved: true, owned: q.AgentID != "" || q.Unowned, agent: unique.Make(q.AgentID)})
-	found, whole = l.best(words, limit+maxClose)
-	if (len(found) == 0 || float64(found[0].score) < enough*whole) && l.similar(words) {
-		found, whole = l.best(words, limit+maxClose)
+func (x *Index) find(words []terms.Word, q Query, limit int) ([]scored, float64) {
+	n := limit + maxClose
+	words, found, whole, subjects := x.byWords(words, q, n)
+	var meaning *Vector
+	if q.Meaning != nil && subjects >= minSubjects && x.hasVectors() && !isClear(found, whole, subjects) {
+		meaning = q.Meaning() // which takes milliseconds, so without the lock
+	}
+	if meaning != nil {
+		found, whole = x.byMeaning(words, q, meaning, subjects, n)
 	}
 	if q.Prompt {
-		subjects := 0
-		for _, w := range words {
-			if w.Subject() {
-				subjects++
-			}
-		}
-		found = slices.DeleteFunc(found, func(s scored) bool { return !fitsPrompt(float64(s.score)/whole, int(s.shared), subjects) })
+		found = slices.DeleteFunc(found, func(s scored) bool { return !fitsPrompt(s, subjects, meaning != nil && s.cosine != 0) })
 	}
 	return found, whole
 }
 
-// fitsPrompt reports whether a row with a score fits a message to an agent: subjects are
-// its words that may name one, and shared those that the row contains.
-func fitsPrompt(score float64, shared, subjects int) bool {
-	return score >= fits && (shared >= 2 || subjects >= 3 && score >= fitsAlone)
+// byWords returns the best n rows by words, and how many words may name a subject. It
+// takes compounds apart, and completes and corrects words if that is needed; more are
+// the words with those.
+func (x *Index) byWords(words []terms.Word, q Query, n int) (more []terms.Word, found []scored, whole float64, subjects int) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	l := x.lookUp(words, q.filter())
+	words = l.compounds(words)
+	found, whole = l.best(words, n)
+	if (len(found) == 0 || float64(found[0].score) < enough*whole) && l.similar(words) {
+		found, whole = l.best(words, n)
+	}
+	for _, w := range words {
+		if w.Subject() {
+			subjects++
+		}
+	}
+	return words, found, whole, subjects
+}
+
+// byMeaning returns the best n rows by words and by meaning.
+func (x *Index) byMeaning(words []terms.Word, q Query, meaning *Vector, subjects, n int) (found []scored, whole float64) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	l := x.lookUp(words, q.filter())
+	found, whole = l.best(words, nearestRows)
+	whole = cmp.Or(whole, 1)
+	return l.join(found, whole, meaning, subjects, n), whole
+}
+
+func (x *Index) hasVectors() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.vectors > 0
+}
+
+func (q Query) filter() filter {
+	return filter{approved: true, owned: q.AgentID != "" || q.Unowned, agent: unique.Make(q.AgentID)}
+}
+
+// fitsPrompt reports whether a row fits a message to an agent: subjects are the words of
+// the message that may name one. meant is set if both have a known meaning.
+func fitsPrompt(s scored, subjects int, meant bool) bool {
+	switch several := s.shared >= 2; {
+	case meant && s.cosine >= fitsMeaning:
+		return true
+	case s.words < fits:
+		return false
+	case several:
+		return !meant || s.cosine >= possibleMeaning
+	case meant:
+		return subjects >= 3 && s.words >= fitsAlone && s.cosine >= likelyMeaning
+	default:
+		return subjects == 3 && s.words >= fitsAlone
+	}
 }
 
 // hits returns the experiences of the best rows, in their order. whole is the total

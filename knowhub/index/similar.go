@@ -35,6 +35,7 @@ func (l *lookup) similar(words []terms.Word) (more bool) {
 		tried++
 		for _, f := range l.like(name) {
 			l.known[f.name] = f.term
+			words[i].Guessed = words[i].Guessed || f.distance > 0
 			words[i].Terms = append(words[i].Terms, terms.Term{Text: f.name, Weight: similarWeight / float32(1+f.distance)})
 			more = true
 		}

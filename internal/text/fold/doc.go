@@ -7,8 +7,8 @@
 //	patterns, word lists   NFKC      lower  –         –            –
 //	local classifier       NFKC      lower  of Latin  between      simplified Chinese
 //	                                                  tokens
-//	terms of the search    NFKC      lower  of Latin  between      apostrophes; case is read first, for fooBar
-//	                                        and Greek terms
+//	terms of the search    NFKC      lower  of Latin  between      apostrophes, simplified Chinese; case is
+//	                                        and Greek terms        read first, for fooBar
 //	safety                 NFKD      lower  all but   between      look-alikes, Invisible removed
 //	                                        vowels    words
 //	quotes (redact)        NFKD      lower  all       between      doubled letters

@@ -35,6 +35,7 @@ best good better right wrong suddenly always never sometimes now today yesterday
 remember recall last earlier previously ago figure figured trick whole every keep see look deal use used using
 one two first second time times day week bit lot much many another whenever
 question answer issue problem problems trouble work works working
+解决 问题 办法 如何
 `)
 
 // hanWeak are characters of Chinese and Japanese function words: a pair with one

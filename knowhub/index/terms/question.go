@@ -18,11 +18,13 @@ type Word struct {
 	// Function marks a word without a meaning of its own. A question has such words
 	// only if it has no others.
 	Function bool
-	Terms    []Term
+	// Guessed marks a word that no text contains, and that was completed or corrected.
+	Guessed bool
+	Terms   []Term
 }
 
 // Subject reports whether the word may name what a question is about.
-func (w Word) Subject() bool { return !w.Extra && !w.Function && w.Weight >= mixedWeight }
+func (w Word) Subject() bool { return !w.Extra && !w.Function && !w.Guessed && w.Weight >= mixedWeight }
 
 // Term is one of the terms that stand for a word.
 type Term struct {
@@ -72,10 +74,10 @@ func Question(text string) []Word {
 		switch {
 		case k == whole:
 			w.Weight, w.Extra = wholeWeight, true
-		case k == pair:
-			w.Weight = pairWeight(term)
 		case weakStems[term]:
 			w.Weight = weakWeight
+		case k == pair:
+			w.Weight = pairWeight(term)
 		}
 		for _, other := range synonyms[term] {
 			w.Terms = append(w.Terms, Term{other, synonymWeight})

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"intenthint/internal/text/fold"
 	"intenthint/internal/text/stem"
 )
 
@@ -474,7 +475,7 @@ func groups(text string) map[string][]string {
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		for i, w := range words {
-			words[i] = stem.English(w)
+			words[i] = strings.Map(fold.Simplified, stem.English(w))
 		}
 		for i, w := range words {
 			for j, other := range words {

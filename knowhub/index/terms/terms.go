@@ -15,7 +15,7 @@ const longest = 64
 
 // Each calls yield with every term of a text, as often as it occurs, in the
 // order of the text: stems of words, code identifiers whole and in parts, pairs
-// of characters of scripts without spaces. function reports whether the term is
+// of characters of scripts without spaces, Chinese ones in their simplified form. function reports whether the term is
 // a word without a meaning of its own; its text is that of no other term.
 func Each(text string, yield func(term string, function bool)) {
 	scan(text, func(term string, k kind) { yield(term, k == function) })
@@ -56,7 +56,7 @@ func scan(text string, yield func(string, kind)) {
 				}
 				end += n
 			}
-			pairs(text[i:end], yield)
+			pairs(strings.Map(fold.Simplified, text[i:end]), yield)
 			i = end
 			continue
 		case letter(r) || joins(r):
