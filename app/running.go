@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"intenthint/config"
 	"intenthint/hint"
 	"intenthint/learning"
 	"intenthint/part"
@@ -60,7 +61,16 @@ func (a *App) env(ctx context.Context, name string, program part.Program) part.E
 			return PublishFeedback(ctx, a.events.JS, a.layout, about, said)
 		},
 		LastReset: a.answers.Sessions.LastReset,
+		Encoder:   encoderFor(a.cfg),
 	}
+}
+
+// encoderFor returns what unpacks the encoder; nil if it is turned off.
+func encoderFor(cfg *config.Config) func() (part.Encoder, error) {
+	if cfg.Classifier.Embedding == config.EmbeddingOff {
+		return nil
+	}
+	return func() (part.Encoder, error) { return sharedEncoder() }
 }
 
 // run makes an open part take part: its end is planned, its sinks start, and its pages

@@ -12,6 +12,7 @@ import (
 	"intenthint/knowhub/experience"
 	"intenthint/knowhub/index"
 	"intenthint/knowhub/table"
+	"intenthint/part"
 )
 
 // Followed is a bucket that can be followed; [bucket.Experiences] is one.
@@ -23,7 +24,10 @@ type Followed interface {
 type CopyOptions struct {
 	Bucket Followed
 	// Path is the file of the table of experiences in SQLite. "" for none.
-	Path    string
+	Path string
+	// Encoder returns what makes the vectors of experiences and questions; nil for a
+	// search by words alone.
+	Encoder func() (part.Encoder, error)
 	Metrics *Metrics
 	Log     *slog.Logger
 }
@@ -35,6 +39,8 @@ type Copy struct {
 	o     CopyOptions
 	index *index.Index
 	table *table.Table // nil for none
+	// changes has an element if experiences may lack their vectors.
+	changes chan struct{}
 
 	mu       sync.Mutex    // guards what follows
 	complete chan struct{} // closed while the copy is complete
@@ -42,7 +48,7 @@ type Copy struct {
 
 // NewCopy returns a copy that is empty until [Copy.Run] is called.
 func NewCopy(o CopyOptions) *Copy {
-	c := &Copy{o: o, index: index.New(), complete: make(chan struct{})}
+	c := &Copy{o: o, index: index.New(), complete: make(chan struct{}), changes: make(chan struct{}, 1)}
 	if o.Path != "" {
 		c.table = table.New(table.Options{Path: o.Path, Experiences: c.index, Ready: c.Ready, Log: o.Log})
 	}
@@ -54,7 +60,9 @@ func NewCopy(o CopyOptions) *Copy {
 var followPauses = retry.Backoff{First: 100 * time.Millisecond, Max: 5 * time.Second}
 
 // waitTime bounds how long reads wait for a copy that is not complete.
-const waitTime = time.Second
+// It is half of the time of a verb, and more than an index of 10,000 takes; who asks with
+// less time gets an answer before it has passed.
+const waitTime = verbTime / 2
 
 // errIncomplete reports that the copy has not caught up with the bucket yet.
 var errIncomplete = errors.New("index of experiences is incomplete")
@@ -64,6 +72,9 @@ func (c *Copy) Run(ctx context.Context) {
 	var writing sync.WaitGroup
 	if c.table != nil {
 		writing.Go(func() { c.table.Run(ctx) })
+	}
+	if c.o.Encoder != nil {
+		writing.Go(func() { c.encode(ctx) })
 	}
 	defer writing.Wait()
 	for failures := 1; ; failures++ {
@@ -90,6 +101,7 @@ func (c *Copy) follow(ctx context.Context) error {
 		CaughtUp: func() {
 			c.setComplete(true)
 			c.o.Metrics.ready.Set(1)
+			c.unencoded()
 			c.o.Log.Debug("index of experiences has caught up", "took_ms", time.Since(began).Milliseconds())
 		},
 		Unreadable: func(key string, err error) {
@@ -126,6 +138,7 @@ func (f follower) Apply(changes []experience.Change) {
 	for _, change := range changes {
 		f.changed(change.ID)
 	}
+	f.unencoded()
 }
 
 func (c *Copy) changed(id string) {
@@ -141,6 +154,7 @@ func (c *Copy) Put(e bucket.Stored) {
 	}
 	c.index.Put(experience.Change{ID: e.ID, Revision: e.Revision, Experience: e.Experience})
 	c.changed(e.ID)
+	c.unencoded()
 }
 
 func (c *Copy) setComplete(now bool) {
@@ -186,7 +200,11 @@ func (c *Copy) wait(ctx context.Context) error {
 	if closed(complete) {
 		return ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	most := waitTime
+	if deadline, ok := ctx.Deadline(); ok {
+		most = min(most, time.Until(deadline)*9/10)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	select {
 	case <-complete:
@@ -196,10 +214,13 @@ func (c *Copy) wait(ctx context.Context) error {
 	}
 }
 
-// Search calls [index.Index.Search].
+// Search calls [index.Index.Search], by words and by meaning.
 func (c *Copy) Search(ctx context.Context, q index.Query) ([]index.Hit, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
+	}
+	if c.o.Encoder != nil {
+		q.Meaning = func() *index.Vector { return c.meaning(ctx, q) }
 	}
 	return c.index.Search(q), nil
 }

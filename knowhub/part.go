@@ -90,7 +90,7 @@ func open(ctx context.Context, env part.Env, metrics *Metrics, page func(*Servic
 	path, log := filepath.Join(env.DataDir, experiencesFile), env.Log
 	kept, turns := bucket.ExperiencesOf(env.Layout, env.Requests.JS), bucket.TurnsOf(env.Layout, env.Requests.JS)
 	follower := NewCopy(CopyOptions{
-		Bucket: bucket.ExperiencesOf(env.Layout, env.Events.JS), Path: path, Metrics: metrics, Log: log,
+		Bucket: bucket.ExperiencesOf(env.Layout, env.Events.JS), Path: path, Encoder: env.Encoder, Metrics: metrics, Log: log,
 	})
 	service := New(Options{Experiences: kept, Copy: follower, Marks: safety.Marks, Metrics: metrics, Log: log})
 	use := func(p part.Program) (swap func(), err error) {

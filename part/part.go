@@ -16,6 +16,7 @@ import (
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
 	"intenthint/model"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 
@@ -95,6 +96,9 @@ type Env struct {
 	// Requests and Events are separate connections: what may take long uses Events.
 	Requests, Events *bus.Bus
 	Log              *slog.Logger
+	// Encoder returns the encoder in the binary, which it unpacks when it is first called;
+	// nil if HINT_EMBEDDING_MODEL turns it off.
+	Encoder func() (Encoder, error)
 	// Retry repeats do while NATS is not available.
 	Retry func(ctx context.Context, do func(context.Context) error) error
 	// Go runs work in the background until the process stops.
@@ -104,6 +108,17 @@ type Env struct {
 	// LastReset returns when a session last began anew or was compacted, in Unix
 	// milliseconds by the gateway's clock; 0 if that is unknown.
 	LastReset func(session string) int64
+}
+
+// Encoder makes vectors of English texts, of 512 numbers and of length 1.
+type Encoder interface {
+	// Fits reports whether a text is English.
+	Fits(text string) bool
+	// Vectors returns the vector of each text, by text, and caches it. A text that would
+	// miss the deadline of ctx is not begun.
+	Vectors(ctx context.Context, texts []string) (map[string][]float32, error)
+	// Embed returns the vector of each text.
+	Embed(ctx context.Context, texts []string) ([][]float32, provider.Usage, error)
 }
 
 // Running is an open part. All fields may be left out.
