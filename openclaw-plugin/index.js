@@ -44,7 +44,7 @@ const globals = /** @type {any} */ (globalThis);
 
 export default {
   id: "intention-hint",
-  name: "Intention Hint",
+  name: "intenthint",
   description: "Asks intenthint for a hint before a prompt is built, and reports how the turn went.",
 
   /** @param {import("./src/api.js").PluginApi} api */

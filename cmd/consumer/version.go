@@ -9,7 +9,7 @@ import (
 )
 
 // version is the semantic version, as shown by the NATS service framework.
-const version = "0.1.0"
+const version = "1.1.0"
 
 type versionCmd struct{}
 

@@ -55,7 +55,7 @@ const SYNCHRONOUS = new Set(["before_message_write", "tool_result_persist"]);
 
 /** For hooks that can fail closed: the result that stops what the hook guards. */
 const CLOSED = new Map([
-  ["before_tool_call", { block: true, blockReason: "nobody decided about this tool call (intention-hint)" }],
+  ["before_tool_call", { block: true, blockReason: "nobody decided about this tool call (intenthint)" }],
 ]);
 
 /**

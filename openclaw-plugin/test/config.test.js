@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import plugin from "../index.js";
 import { VERSION, ignoredOptions, readOptions } from "../src/config.js";
 import { checkTurn } from "../src/eligibility.js";
 import { DECISIONS, OBSERVATIONS, planHooks } from "../src/hooks.js";
@@ -54,6 +55,27 @@ test("package: is what the gateway and a registry want", () => {
   assert.equal(pkg.openclaw.install.minHostVersion, pkg.openclaw.compat.pluginApi);
   for (const file of pkg.files) assert.ok(existsSync(new URL(`../${file}`, import.meta.url)), file);
   assert.equal(source("openclaw-plugin/LICENSE"), source("LICENSE"));
+  assert.equal(pkg.openclaw.install.npmSpec, pkg.name);
+  const [types, node] = [pkg.devDependencies["@types/node"], pkg.engines.node].map((version) => /\d+/.exec(version)?.[0]);
+  assert.equal(types, node, "types of the Node.js that it runs on");
+});
+
+test("package: one name for people, and the id that stands in their configurations", () => {
+  assert.equal(manifest.name, "intenthint");
+  assert.equal(plugin.name, manifest.name);
+  assert.equal(plugin.id, manifest.id);
+});
+
+test("skills: each is in the package, and names tools that there are", () => {
+  for (const directory of manifest.skills) {
+    const skill = source(`openclaw-plugin/${directory}/knowhub/SKILL.md`);
+    const [, matter = ""] = /^---\n([^]*?)\n---\n/.exec(skill) ?? [];
+    assert.match(matter, /^name: knowhub$/m);
+    assert.match(matter, new RegExp(`"plugins.entries.${manifest.id}.config.knowhub.enabled"`), "only where experiences are on");
+    const named = new Set([...skill.matchAll(/`(kb_\w+)`/g)].map(([, tool]) => tool));
+    assert.deepEqual([...named].toSorted(), TOOL_NAMES.toSorted());
+    assert.ok(Buffer.byteLength(skill) < 4096);
+  }
 });
 
 test("package: has the consumer's version", () => {

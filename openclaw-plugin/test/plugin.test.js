@@ -156,7 +156,7 @@ test("hooks: before_tool_call fails open, or closed if configured", async () => 
     for (const { event, ctx } of samples("before_tool_call")) {
       const result = /** @type {any} */ (await g.fire("before_tool_call", event, ctx));
       assert.equal(result?.block, want);
-      if (want) assert.match(result.blockReason, /intention-hint/);
+      if (want) assert.match(result.blockReason, /intenthint/);
     }
     await forget();
   }
