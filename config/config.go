@@ -26,6 +26,7 @@ import (
 	"intenthint/internal/netaddr"
 	"intenthint/model/provider"
 	"intenthint/part"
+	"intenthint/payload"
 	"intenthint/subjects"
 )
 
@@ -49,6 +50,7 @@ type Config struct {
 	Frame        render.Frame             // what of a hint is untrusted context
 	Repeat       said.Rule                // when a hint is repeated
 	Holdout      float64                  // share of sessions that get no hint
+	Prices       map[string]payload.Price // prices of the agents' models, by provider/model
 	Complexity   render.Prompts           // replaces built-in complexity prompts
 	Timezone     Zone                     // the user's time zone
 	HookTimeouts map[string]time.Duration // timeout of each handler of a hook, by hook

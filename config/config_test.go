@@ -21,6 +21,7 @@ import (
 	"intenthint/knowhub"
 	"intenthint/model/provider"
 	"intenthint/part"
+	"intenthint/payload"
 	"intenthint/triage"
 )
 
@@ -85,6 +86,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		},
 		Timezone:     Zone{Name: "Asia/Taipei", Location: taipei},
 		HookTimeouts: map[string]time.Duration{},
+		Prices:       map[string]payload.Price{},
 		Redact:       "off",
 		Learn:        "off",
 		Form:         render.Full,
@@ -211,6 +213,7 @@ func TestGoodValues(t *testing.T) {
 		{"confidence", "HINT_MIN_CONFIDENCE", "0.25", func(c *Config) any { return c.Classifier.MinConfidence }, 0.25},
 		{"no holdout", "HINT_HOLDOUT", "", func(c *Config) any { return c.Holdout }, 0.0},
 		{"holdout", "HINT_HOLDOUT", "0.05", func(c *Config) any { return c.Holdout }, 0.05},
+		{"prices", "HINT_PRICES", `{"openai/gpt":{"input":2.5,"cacheRead":0.25}}`, func(c *Config) any { return c.Prices }, map[string]payload.Price{"openai/gpt": {Input: 2.5, CacheRead: 0.25}}},
 		{"agents", "HINT_AGENTS", " main, ops-* ,,main", agents, []string{"main", "ops-*"}},
 		{"agents as JSON", "HINT_AGENTS", `["a,b"]`, agents, []string{"a,b"}},
 		{"deny", "HINT_INTENT_DENY", `{"*":"CODE_*","m?":["A","B "]}`, deny, map[string][]string{"*": {"CODE_*"}, "m?": {"A", "B"}}},
@@ -405,6 +408,10 @@ func TestBadValues(t *testing.T) {
 		{"hook time fraction", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":1.5}`, "whole numbers"},
 		{"hook time text", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":"5"}`, "whole numbers"},
 		{"hook times no object", "HINT_HOOK_TIMEOUTS", `5`, "begin with {"},
+		{"price below zero", "HINT_PRICES", `{"a/b":{"input":-1}}`, `"a/b" is`},
+		{"price beyond all bounds", "HINT_PRICES", `{"a/b":{"output":1e10}}`, `"a/b" is`},
+		{"price of no model", "HINT_PRICES", `{"gpt":{"input":1}}`, `"gpt" is not provider/model`},
+		{"price of another kind", "HINT_PRICES", `{"a/b":{"outputs":1}}`, `outputs`},
 		{"deny syntax", "HINT_INTENT_DENY", `{"a":}`, "at byte 6"},
 		{"deny number", "HINT_INTENT_DENY", `{"a":5}`, `"a" is "5"`},
 		{"deny null in a list", "HINT_INTENT_DENY", `{"a":[null]}`, `"a" is`},

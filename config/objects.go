@@ -14,6 +14,7 @@ import (
 	"intenthint/conversation"
 	"intenthint/hint/render"
 	"intenthint/model/provider"
+	"intenthint/payload"
 )
 
 // object returns a parser of a JSON object. Missing fields are taken from def.
@@ -90,6 +91,24 @@ var providers = objectOf(`{"<name>": {"baseUrl": "https://…", "api": "openai-c
 		}
 		return p, provider.Validate(name, p)
 	})
+
+var prices = objectOf(`{"<provider>/<model>": {"input", "output", "cacheRead", "cacheWrite"}} of prices per million tokens, 0 or more`,
+	func(name string, raw json.RawMessage) (payload.Price, error) {
+		var p payload.Price
+		if err := decodeObject(string(raw), &p); err != nil {
+			return p, fmt.Errorf("of %q: %w", name, err)
+		}
+		if _, _, ok := strings.Cut(name, "/"); !ok {
+			return p, fmt.Errorf("%q is not provider/model", name)
+		}
+		if min(p.Input, p.Output, p.CacheRead, p.CacheWrite) < 0 || max(p.Input, p.Output, p.CacheRead, p.CacheWrite) > maxPrice {
+			return p, wrongEntry(name, raw)
+		}
+		return p, nil
+	})
+
+// maxPrice bounds a price: no currency has so many units for a million tokens.
+const maxPrice = 1e9
 
 func contextWindow(text string) (conversation.Window, error) {
 	// The numbers may have fractions and any size before they are clamped.

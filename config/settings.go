@@ -21,6 +21,7 @@ import (
 	"intenthint/hint/said"
 	"intenthint/model/provider"
 	"intenthint/part"
+	"intenthint/payload"
 	"intenthint/redact"
 	"intenthint/subjects"
 )
@@ -178,6 +179,8 @@ var settings = []setting{
 		setting{field: "frame", def: string(render.FrameOperator), doc: "operator or untrusted; with operator, only what people and models wrote stands in a hint as untrusted context, with untrusted all of it"}),
 	in(func(c *Config) *float64 { return &c.Holdout }, probability,
 		setting{field: "holdout", def: "0", doc: "0–1; share of sessions that get no hint, to measure the effect of hints (consumer stats --effect)"}),
+	in(func(c *Config) *map[string]payload.Price { return &c.Prices }, prices,
+		setting{field: "prices", def: "{}", doc: `JSON {"provider/model": {"input", "output", "cacheRead", "cacheWrite"}}; prices of the agents' models per million tokens, for consumer stats`}),
 	in(func(c *Config) *[]string { return &c.Policy.Agents }, list,
 		setting{field: "agents", def: "*", doc: "agents that get hints, comma-separated, globs allowed"}),
 	in(func(c *Config) *map[string]time.Duration { return &c.HookTimeouts }, hookTimeouts,
@@ -230,7 +233,7 @@ var settings = []setting{
 
 // pluginFields are the fields of the config object that only the gateway plugin
 // reads.
-var pluginFields = []string{"breaker", "buffer", "enabled", "history", "hooks"}
+var pluginFields = []string{"breaker", "buffer", "enabled", "history", "hooks", "usage"}
 
 // Variable describes one environment variable; Default is "" for none.
 type Variable struct{ Name, Default, Meaning string }

@@ -28,6 +28,8 @@ var observations = map[string]factOf{
 	subjects.HookAfterToolCall:     afterToolCall,
 	subjects.HookAgentEnd:          agentEnd,
 	subjects.HookFeedback:          feedback,
+	subjects.HookLLMOutput:         llmOutput,
+	subjects.HookModelCallEnded:    modelCallEnded,
 	subjects.HookSessionEnd:        sessionEnd,
 }
 
@@ -58,7 +60,7 @@ func (d Decoder) Fact(named, msgID string, data []byte) (session, hook string, f
 	if d.Redact {
 		redactFact(&fact)
 	}
-	if fact.Begin == nil && fact.Call == nil && fact.End == nil && fact.Feedback == nil && fact.Close == nil {
+	if fact.Begin == nil && fact.Call == nil && fact.End == nil && fact.Feedback == nil && fact.Use == nil && fact.Close == nil {
 		return "", env.Hook, store.Fact{}, nil
 	}
 	return fact.Session(), env.Hook, fact, nil

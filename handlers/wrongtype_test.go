@@ -38,6 +38,12 @@ var wrongTypes = map[string]struct {
 	"feedback": {`{"kind":"hint","runId":"r","verdict":"right"}`, map[string][]string{
 		"kind": {`5`}, "messageId": {`5`}, "group": {`5`}, "runId": {`5`}, "verdict": {`true`}, "intent": {`5`}, "by": {`{}`},
 	}},
+	"llm_output": {`{"runId":"r","usage":{"input":1}}`, map[string][]string{
+		"runId": {`5`}, "provider": {`5`}, "model": {`5`}, "resolvedRef": {`5`}, "reasoningEffort": {`5`}, "usage": {`5`, `{"input":"5"}`, `{"output":"5"}`, `{"cacheRead":"5"}`, `{"cacheWrite":"5"}`},
+	}},
+	"model_call_ended": {`{"runId":"r"}`, map[string][]string{
+		"runId": {`5`}, "provider": {`5`}, "model": {`5`},
+	}},
 	"session_end": {`{"reason":"new"}`, map[string][]string{
 		"reason": {`5`}, "sessionId": {`5`}, "sessionKey": {`5`},
 	}},

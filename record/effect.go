@@ -24,6 +24,8 @@ type EffectOptions struct {
 	// Since is the earliest beginning of a session: otherwise hints from before
 	// would have an effect.
 	Since time.Time
+	// Prices are those of the agents' models (HINT_PRICES).
+	Prices Prices
 	// Rounds is how often the sessions are resampled; 0 means [Rounds].
 	Rounds int
 }
@@ -40,6 +42,7 @@ type observed struct {
 	corrects, wrong           bool
 	toolCalls, failed, tookMs float64
 	ended                     bool
+	agent                     agentTurn
 }
 
 // NewEffect returns an empty comparison.
@@ -56,7 +59,7 @@ func (e *Effect) Add(session store.Summary, turn *store.Turn) {
 	o := observed{
 		key: turn.Begin, side: turn.Intent.HeldOut, classified: turn.Intent.Result != nil,
 		wrong:     turn.Feedback != nil && turn.Feedback.Verdict == payload.VerdictWrong,
-		toolCalls: float64(len(turn.ToolCalls)),
+		toolCalls: float64(len(turn.ToolCalls)), agent: e.options.Prices.agentUse(turn),
 	}
 	for i := range turn.ToolCalls {
 		if turn.ToolCalls[i].Error != "" {
@@ -109,6 +112,22 @@ type Comparison struct {
 	Corrections Contrast `json:"corrections"`
 	// DurationMs is the time from start to end of the turns that ended.
 	DurationMs Contrast `json:"durationMs"`
+	// Agent is what the agent asked of its own model.
+	Agent AgentComparison `json:"agent"`
+}
+
+// AgentComparison compares what agents asked of their own models, of the turns of
+// which gateways tell it (usage: true).
+type AgentComparison struct {
+	// ModelCalls are the calls that have ended, of turns with any.
+	ModelCalls Contrast `json:"modelCalls"`
+	// InputTokens are all tokens of the input, CachedTokens those of them that were
+	// read from the provider's cache.
+	InputTokens  Contrast `json:"inputTokens"`
+	CachedTokens Contrast `json:"cachedTokens"`
+	OutputTokens Contrast `json:"outputTokens"`
+	// Cost is by HINT_PRICES, of turns whose models all have a price.
+	Cost Contrast `json:"cost"`
 }
 
 // Side is a side of a comparison.
@@ -182,6 +201,7 @@ type groups struct{ hinted, heldOut group }
 type group struct {
 	turns                                           int
 	toolErrors, toolCalls, corrections, durationsMs []sample
+	modelCalls, input, cached, output, costs        []sample
 }
 
 // split adds a session to the groups: all its turns, and the turns of each
@@ -221,6 +241,9 @@ func (g *groups) side(heldOut bool) *group {
 type tallied struct {
 	turns, ended                               float64
 	toolErrors, toolCalls, corrections, tookMs float64
+	// called, told and priced count turns whose calls, tokens and cost are known.
+	called, told, priced                    float64
+	modelCalls, input, cached, output, cost float64
 }
 
 func (s *tallied) add(t *observed, corrected bool) {
@@ -233,6 +256,25 @@ func (s *tallied) add(t *observed, corrected bool) {
 	if t.ended {
 		s.ended++
 		s.tookMs += t.tookMs
+	}
+	s.use(&t.agent)
+}
+
+func (s *tallied) use(a *agentTurn) {
+	if a.calls > 0 {
+		s.called++
+		s.modelCalls += float64(a.calls)
+	}
+	if !a.told {
+		return
+	}
+	s.told++
+	s.input += float64(a.Input + a.CacheRead + a.CacheWrite)
+	s.cached += float64(a.CacheRead)
+	s.output += float64(a.Output)
+	if a.priced {
+		s.priced++
+		s.cost += float64(a.cost) / billion
 	}
 }
 
@@ -247,6 +289,17 @@ func (g *group) add(s *tallied) {
 	if s.ended > 0 {
 		g.durationsMs = append(g.durationsMs, sample{s.tookMs, s.ended})
 	}
+	if s.called > 0 {
+		g.modelCalls = append(g.modelCalls, sample{s.modelCalls, s.called})
+	}
+	if s.told > 0 {
+		g.input = append(g.input, sample{s.input, s.told})
+		g.cached = append(g.cached, sample{s.cached, s.told})
+		g.output = append(g.output, sample{s.output, s.told})
+	}
+	if s.priced > 0 {
+		g.costs = append(g.costs, sample{s.cost, s.priced})
+	}
 }
 
 func (g *groups) compare(name string, rounds int) Comparison {
@@ -259,5 +312,12 @@ func (g *groups) compare(name string, rounds int) Comparison {
 		ToolCalls:   differ(a.toolCalls, b.toolCalls, rounds),
 		Corrections: differ(a.corrections, b.corrections, rounds),
 		DurationMs:  differ(a.durationsMs, b.durationsMs, rounds),
+		Agent: AgentComparison{
+			ModelCalls:   differ(a.modelCalls, b.modelCalls, rounds),
+			InputTokens:  differ(a.input, b.input, rounds),
+			CachedTokens: differ(a.cached, b.cached, rounds),
+			OutputTokens: differ(a.output, b.output, rounds),
+			Cost:         differ(a.costs, b.costs, rounds),
+		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/golden"
+	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
 )
@@ -67,6 +68,10 @@ func aMonth() (out []sessionTurn) {
 					t.Intent.Result.Intent = "CHAT"
 				}
 				calls(random.IntN(int(1+2*more)), random.IntN(4))(t)
+				t.AgentUse = []store.AgentUsed{
+					{AgentUse: payload.AgentUse{Calls: 1 + len(t.ToolCalls)}},
+					{AgentUse: payload.AgentUse{Model: "p/m", Tokens: &payload.AgentTokens{Input: 500 * (1 + len(t.ToolCalls)), CacheRead: 9000, Output: 100 * len(t.ToolCalls)}}},
+				}
 				t.Input = "go on"
 				if random.Float64() < 0.1*more {
 					t.Input = "no, I meant the other file"
@@ -84,8 +89,13 @@ func TestEffectAsJSON(t *testing.T) {
 }
 
 func TestAnEffectOfHintsIsFound(t *testing.T) {
-	out := compared(aMonth(), record.EffectOptions{})
-	for name, d := range map[string]record.Contrast{"failed calls": out.Total.ToolErrors, "calls": out.Total.ToolCalls, "corrections": out.Total.Corrections, "duration": out.Total.DurationMs} {
+	out := compared(aMonth(), record.EffectOptions{Prices: record.Prices{"p/m": {Input: 3, Output: 15}}})
+	require.Equal(t, record.FewEvents, out.Total.Agent.CachedTokens.NotEnough, "the same in all sessions")
+	require.InDelta(t, 9000, out.Total.Agent.CachedTokens.Hinted, 1e-9)
+	for name, d := range map[string]record.Contrast{
+		"failed calls": out.Total.ToolErrors, "calls": out.Total.ToolCalls, "corrections": out.Total.Corrections, "duration": out.Total.DurationMs,
+		"model calls": out.Total.Agent.ModelCalls, "input": out.Total.Agent.InputTokens, "output": out.Total.Agent.OutputTokens, "cost": out.Total.Agent.Cost,
+	} {
 		require.NotNil(t, d.Interval, name)
 		require.Negative(t, d.Interval[1], name)
 		require.Less(t, d.Interval[0], d.Difference, name)

@@ -30,6 +30,8 @@ type StatsOptions struct {
 	MinConfidence float64
 	// Location is the time zone of days; nil means UTC.
 	Location *time.Location
+	// Prices are those of the agents' models (HINT_PRICES).
+	Prices Prices
 }
 
 // NewStats returns empty statistics.
@@ -50,9 +52,11 @@ func (s *Stats) Add(session store.Summary, turn *store.Turn) {
 	if r := turn.Intent.Result; r != nil {
 		intent, source = r.Intent, r.Source
 	}
+	used := s.options.Prices.agentUse(turn)
 	day := dayOf(turn.Begin.TS, s.options.Location)
 	for _, t := range []*tally{s.total, of(s.intents, intent), of(s.sources, source), of(s.agents, session.AgentID), of(s.days, day)} {
 		t.add(session.Token, turn, s.options.MinConfidence)
+		t.cost += t.Agent.add(used)
 	}
 	s.addSkills(turn)
 	s.sample.add(day, session, turn)
@@ -149,6 +153,8 @@ type Tally struct {
 	ModelCalls       int            `json:"modelCalls"`
 	FailedModelCalls int            `json:"failedModelCalls"`
 	Tokens           payload.Tokens `json:"tokens"`
+	// Agent is what the agents asked of their own models.
+	Agent AgentCost `json:"agent"`
 	// SkillsHinted counts the skills that hints named, SkillsUsed those of them
 	// that their turns read, SkillsRead all skills read.
 	SkillsHinted int `json:"skillsHinted"`
@@ -216,9 +222,10 @@ type tally struct {
 	// depend on the order.
 	confidence int64
 	durations  []int64 // in milliseconds
+	cost       int64   // of the agents' models, in billionths
 }
 
-const billion = 1_000_000_000 // the unit of [tally.confidence]
+const billion = 1_000_000_000 // the unit of [tally.confidence] and of costs
 
 // skipUnchanged is the Hint-Skip of a turn whose session already knows the
 // hint.
@@ -300,6 +307,7 @@ func (t *tally) report(name string, all int) Tally {
 		out.Confidence = new(float64(t.confidence) / billion / float64(t.Classified))
 	}
 	out.Duration = durationOf(t.durations)
+	out.Agent.Cost = float64(t.cost) / billion
 	return out
 }
 

@@ -51,10 +51,16 @@ func aDay() []sessionTurn {
 			t.ToolCalls = []store.ToolCall{{Call: store.Call{Name: "read"}}, {Call: store.Call{Name: "exec", Error: "exit 1"}}}
 			t.SkillsHinted = []store.HintedSkill{{Skill: store.Skill{Name: "git"}, Used: true}, {Skill: store.Skill{Name: "svn"}}}
 			t.SkillsUsed = []store.Skill{{Name: "git"}, {Name: "make"}}
+			t.AgentUse = []store.AgentUsed{
+				{AgentUse: payload.AgentUse{Model: "p/m", Calls: 1}},
+				{AgentUse: payload.AgentUse{Model: "p/m", Calls: 1}},
+				{AgentUse: payload.AgentUse{Model: "p/m", Tokens: &payload.AgentTokens{Input: 1000, Output: 200, CacheRead: 50_000, CacheWrite: 4000}}},
+			}
 		}),
 		turn("s1", "main", time.Minute, 1000, func(t *store.Turn) {
 			t.Intent.Result, t.Intent.Skip = classified("CODE", 0.8, "local"), "unchanged"
 			t.Feedback = &store.Judgement{Feedback: store.Feedback{Verdict: "right"}}
+			t.AgentUse = []store.AgentUsed{{AgentUse: payload.AgentUse{Model: "p/other", Tokens: &payload.AgentTokens{Input: 100}}}}
 		}),
 		turn("s1", "main", 12*time.Hour, 2000, func(t *store.Turn) {
 			t.Intent.Result, t.Intent.Skip = classified("CHAT", 0.3, "local"), "low_confidence"
@@ -90,7 +96,9 @@ func counted(turns []sessionTurn, o record.StatsOptions) record.StatsReport {
 }
 
 func TestStatsAsJSON(t *testing.T) {
-	out := counted(aDay(), record.StatsOptions{MinConfidence: 0.5})
+	out := counted(aDay(), record.StatsOptions{MinConfidence: 0.5, Prices: record.Prices{"p/m": {Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}}})
+	// 3,000 + 3,000 + 15,000 + 15,000 millionths.
+	require.InDelta(t, 0.036, out.Total.Agent.Cost, 1e-12)
 	raw, err := json.MarshalIndent(out, "", "  ")
 	require.NoError(t, err)
 	golden.Equal(t, "stats.json", string(raw)+"\n")

@@ -10,7 +10,7 @@ import (
 )
 
 // Fact is what one event adds to a session. Exactly one of Begin, Call, End,
-// Feedback and Close is set.
+// Feedback, Use and Close is set.
 //
 // Backends store waiting facts as the JSON of this type.
 type Fact struct {
@@ -30,7 +30,9 @@ type Fact struct {
 	Call     *Call     `json:"call,omitempty"`
 	End      *End      `json:"end,omitempty"`
 	Feedback *Feedback `json:"feedback,omitempty"`
-	Close    *Close    `json:"close,omitempty"`
+	// Use is what the agent asked of its own model. It has a run id.
+	Use   *payload.AgentUse `json:"use,omitempty"`
+	Close *Close            `json:"close,omitempty"`
 }
 
 // Key returns the position of the fact in the order of facts.
@@ -95,6 +97,11 @@ func (f Fact) clean() Fact {
 		b := *f.Feedback
 		f.Feedback = &b
 		fields = append(fields, &b.Verdict, &b.Intent, &b.By)
+	}
+	if f.Use != nil {
+		u := *f.Use
+		f.Use = &u
+		fields = append(fields, &u.Model, &u.Effort)
 	}
 	if f.Close != nil {
 		c := *f.Close

@@ -60,7 +60,7 @@ func (d *Document) apply(f Fact) (changed bool) {
 	switch {
 	case f.Begin != nil:
 		return d.begin(f)
-	case f.Call != nil, f.End != nil, f.Feedback != nil && f.RunID != "":
+	case f.Call != nil, f.End != nil, (f.Feedback != nil || f.Use != nil) && f.RunID != "":
 		return d.place(f)
 	case f.Close != nil:
 		return d.close(f)
@@ -140,7 +140,7 @@ func (d *Document) insert(h *held) {
 	}
 }
 
-// place adds a Call, an End or Feedback to its turn, or keeps it waiting.
+// place adds a Call, an End, Feedback or a Use to its turn, or keeps it waiting.
 func (d *Document) place(f Fact) bool {
 	i := d.owner(f)
 	if i < 0 {
@@ -200,7 +200,7 @@ func (d *Document) wait(f Fact) bool {
 	if slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
 		return false
 	}
-	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, Call: f.Call, End: f.End, Feedback: f.Feedback}
+	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, Call: f.Call, End: f.End, Feedback: f.Feedback, Use: f.Use}
 	i, _ := slices.BinarySearchFunc(d.waiting, f.Key(), func(have Fact, k Key) int { return have.Key().Compare(k) })
 	d.waiting = slices.Insert(d.waiting, i, kept)
 	if d.forget(); !slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
@@ -237,6 +237,9 @@ func (f Fact) size() int {
 	}
 	if f.Feedback != nil {
 		n += len(f.Feedback.Verdict) + len(f.Feedback.Intent) + len(f.Feedback.By)
+	}
+	if f.Use != nil {
+		n += len(f.Use.Model) + len(f.Use.Effort)
 	}
 	return n
 }
@@ -322,7 +325,7 @@ func (t *Turn) classify(key Key, b Begin) bool {
 	return true
 }
 
-// add puts a Call, an End or Feedback into the turn, at most once.
+// add puts a Call, an End, Feedback or a Use into the turn, at most once.
 func (t *Turn) add(f Fact) (changed bool) {
 	switch {
 	case f.Call != nil:
@@ -331,8 +334,20 @@ func (t *Turn) add(f Fact) (changed bool) {
 		return t.end(Attempt{Mark: Mark{TS: f.TS, ID: f.ID, Loose: f.RunID == ""}, End: *f.End})
 	case f.Feedback != nil:
 		return t.judge(f.Key(), *f.Feedback)
+	case f.Use != nil:
+		return t.use(f.Key(), *f.Use)
 	}
 	return false
+}
+
+// use records what the agent asked of its model, once.
+func (t *Turn) use(key Key, u payload.AgentUse) bool {
+	i, known := slices.BinarySearchFunc(t.AgentUse, key, func(u AgentUsed, k Key) int { return u.Compare(k) })
+	if known {
+		return false
+	}
+	t.AgentUse = slices.Insert(t.AgentUse, i, AgentUsed{AgentUse: u, Key: key})
+	return true
 }
 
 // judge keeps the latest feedback.

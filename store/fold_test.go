@@ -688,3 +688,30 @@ func TestHintedSkillsAreMatchedWithThoseRead(t *testing.T) {
 		require.Equal(t, []bool{true, true, false}, used)
 	}
 }
+
+// Each event of the agent's model counts once, in any order, also before its turn.
+func TestAgentUseCountsOnce(t *testing.T) {
+	use := func(id string, ts int64, calls int, tokens *payload.AgentTokens) Fact {
+		return Fact{ID: id, TS: ts, RunID: "r1", SessionID: "s1", Use: &payload.AgentUse{Model: "p/m", Calls: calls, Tokens: tokens}}
+	}
+	facts := []Fact{
+		{ID: "begin", TS: 1000, RunID: "r1", SessionID: "s1", Begin: &Begin{Input: "question"}},
+		use("call 1", 1100, 1, nil), use("call 2", 1200, 1, nil), use("attempt 1", 1300, 0, &payload.AgentTokens{Input: 240, Output: 24}),
+		use("call 3", 1400, 1, nil), use("attempt 2", 1500, 0, &payload.AgentTokens{Input: 10, CacheRead: 5}),
+	}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a secret
+	for range 50 {
+		d := &Document{}
+		for _, f := range append(shuffled(random, facts), shuffled(random, facts)...) {
+			d.Apply(f)
+		}
+		d.Apply(Fact{ID: "nobody's", TS: 1100, SessionID: "s1", Use: &payload.AgentUse{Calls: 1}})
+		turn := d.turns[0].open()
+		ids, calls := make([]string, 0, len(turn.AgentUse)), 0
+		for _, u := range turn.AgentUse {
+			ids, calls = append(ids, u.ID), calls+u.Calls
+		}
+		require.Equal(t, []string{"call 1", "call 2", "attempt 1", "call 3", "attempt 2"}, ids)
+		require.Equal(t, 3, calls)
+	}
+}

@@ -22,7 +22,7 @@ func (d *Document) recall(f Fact, oldest *Key, archive Archive) error {
 		return nil
 	}
 	run := f.run()
-	if run == "" && f.Feedback != nil {
+	if run == "" && (f.Feedback != nil || f.Use != nil) {
 		return nil // of no turn
 	}
 	if run == "" {

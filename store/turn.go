@@ -34,6 +34,10 @@ type Turn struct {
 	// before the field existed have none.
 	ModelUse []AskedModels `json:"modelUse,omitempty"`
 
+	// AgentUse is what the agent asked of its own model, an entry for each event, in
+	// order; none if the gateway does not tell.
+	AgentUse []AgentUsed `json:"agentUse,omitempty"`
+
 	// Unanswered are when the requests of the run were sent that the gateway got no
 	// answer to, in Unix milliseconds, each once, the earliest first. A hint of such a
 	// request was late: it was not given.
@@ -53,6 +57,12 @@ type Turn struct {
 // AskedModels is what one Begin asked of models, and the key of that Begin.
 type AskedModels struct {
 	payload.ModelUse
+	Key
+}
+
+// AgentUsed is what one event tells of the agent's model, and the key of that event.
+type AgentUsed struct {
+	payload.AgentUse
 	Key
 }
 

@@ -26,6 +26,8 @@ const (
 	HookSessionStart      = "session_start"
 	HookBeforeCompaction  = "before_compaction"
 	HookAfterCompaction   = "after_compaction"
+	HookLLMOutput         = "llm_output"
+	HookModelCallEnded    = "model_call_ended"
 
 	// HookTurnBegun is published by the consumer itself before it replies to
 	// before_prompt_build; gateways do not fire it.

@@ -8,6 +8,7 @@ import { isGroup, placeOf } from "./eligibility.js";
 import { Events } from "./events.js";
 import { UserNames } from "./agents.js";
 import { Gate, isCommand } from "./gate.js";
+import { isListed } from "./hooks.js";
 import { Link } from "./link.js";
 import { ALWAYS_ON, Permits } from "./permits.js";
 import { NO_ANSWER } from "./replies.js";
@@ -15,6 +16,7 @@ import { Recent } from "./recent.js";
 import { Requests } from "./requests.js";
 import { Spool } from "./spool.js";
 import { toldCall } from "./told.js";
+import { counted } from "./usage.js";
 import { record, text } from "./values.js";
 import { Warnings } from "./warnings.js";
 
@@ -258,10 +260,21 @@ export class Bridge {
    * @param {unknown} ctx
    */
   tell(hook, event, ctx) {
-    const told = hook === "after_tool_call" ? toldCall(event, this.options.hooks.results) : event;
+    const told = this.#part(hook, event);
     const permit = this.#permits.event(hook, told, ctx);
     if (permit) this.#events.tell(hook, this.#permits.withoutPrivate(hook, told, ctx), ctx);
     else if (permit === undefined) this.#permits.hold({ hook, event: told, ctx, ts: Date.now() });
+  }
+
+  /**
+   * The part of an event that is told. Usage is told whole if the operator lists its hook.
+   *
+   * @param {string} hook
+   * @param {unknown} event
+   */
+  #part(hook, event) {
+    if (hook === "after_tool_call") return toldCall(event, this.options.hooks.results);
+    return isListed(this.options, hook) ? event : counted(hook, event);
   }
 
   /**

@@ -28,6 +28,7 @@ export const VERSION = manifest.version;
  * @property {number} timeoutMs
  * @property {import("./payload.js").History & {groupTurns: number}} history of a request; groupTurns in place of turns for a group with the triage gate
  * @property {{include: string[], exclude: string[], decide: string[], results: string[], failClosed: string[]}} hooks results: tools whose results are told whole, as globs
+ * @property {boolean} usage whether the agent's use of its own model is told
  * @property {{events: number, bytes: number, eventBytes: number}} buffer
  * @property {{lateAnswers: number, pauseMs: number}} breaker
  * @property {import("./eligibility.js").Rules} rules which turns get hints
@@ -149,6 +150,7 @@ function read(o, resolvePath, mainKey) {
       results: hooks.list("results", []),
       failClosed: hooks.list("failClosed", [], { unusable: ["before_tool_call"] }),
     },
+    usage: o.flag("usage", false),
     buffer: {
       events: buffer.number("events", 2000, 1, 1_000_000),
       bytes: buffer.number("bytes", 16_777_216, 1, Number.MAX_SAFE_INTEGER),

@@ -1,5 +1,7 @@
 // The hooks of OpenClaw 2026.9.6, and what the plugin does at each.
 
+import { USAGE_HOOKS } from "./usage.js";
+
 /** Hooks whose result the gateway waits for. */
 export const DECISIONS = [
   "agent_turn_prepare",
@@ -71,7 +73,7 @@ const CLOSED = new Map([
  * @param {import("./config.js").Options} options
  * @returns {Plan}
  */
-export function planHooks({ hooks, triage, knowhub }) {
+export function planHooks({ hooks, triage, knowhub, usage }) {
   const known = [...DECISIONS, ...OBSERVATIONS];
   const problems = [];
   const decide = new Set(["before_prompt_build"]);
@@ -92,7 +94,7 @@ export function planHooks({ hooks, triage, knowhub }) {
     if (known.some((hook) => matches(pattern, hook))) continue;
     problems.push(pattern.includes("*") ? `hooks: ${pattern} matches no hook` : `hooks: this version does not know ${pattern}`);
   }
-  const include = [...hooks.include, knowhub.extraction, ...(triage.enabled && triage.history ? ["message_sent"] : [])];
+  const include = [...hooks.include, knowhub.extraction, ...(triage.enabled && triage.history ? ["message_sent"] : []), ...(usage ? USAGE_HOOKS : [])];
   const unknown = hooks.include.filter((name) => !name.includes("*") && !known.includes(name));
   const observe = [...known, ...unknown].filter(
     (hook) =>

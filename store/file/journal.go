@@ -109,7 +109,7 @@ func (j *journal) read(data []byte) (facts []store.Fact, err error) {
 		failure := json.Unmarshal(line, &f)
 		switch {
 		case failure != nil:
-		case f.Call == nil && f.End == nil && f.Feedback == nil && f.Close == nil:
+		case f.Call == nil && f.End == nil && f.Feedback == nil && f.Use == nil && f.Close == nil:
 			failure = errors.New("line is not a waiting fact")
 		case line[len(line)-1] != '\n':
 			failure = errNoEnd

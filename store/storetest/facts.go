@@ -19,7 +19,7 @@ func Facts(r *rand.Rand, session string, n, runs int, span int64) []store.Fact {
 		if r.IntN(3) > 0 {
 			f.RunID = fmt.Sprintf("r%d", r.IntN(runs))
 		}
-		switch r.IntN(8) {
+		switch r.IntN(9) {
 		case 0, 1, 2:
 			// Incompressible text.
 			f.Begin = &store.Begin{Input: fmt.Sprintf("input %s %016x%016x%016x", f.ID, r.Uint64(), r.Uint64(), r.Uint64())}
@@ -38,6 +38,8 @@ func Facts(r *rand.Rand, session string, n, runs int, span int64) []store.Fact {
 			f.Close = &store.Close{Reason: "reason " + f.ID}
 		case 7:
 			f.Feedback = &store.Feedback{Verdict: payload.VerdictWrong, Intent: "J_" + f.ID, By: "ada"}
+		case 8:
+			f.Use = &payload.AgentUse{Model: "p/" + f.ID, Calls: 1, Tokens: &payload.AgentTokens{Input: 7, Output: 3}}
 		}
 		facts = append(facts, f)
 	}

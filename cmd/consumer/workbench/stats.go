@@ -25,23 +25,25 @@ type Stats struct {
 func (Stats) Help() string {
 	return `Counts the recorded turns, in total and per intent (the classifier's choice, even without a hint), source, agent and day (in HINT_USER_TIMEZONE).
 
-CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session already knew the hint. HELD OUT: the session gets no hints (HINT_HOLDOUT). CORRECTED: marked wrong (consumer feedback). ERRORS: turns that failed. MEDIAN, P95: time from start to end. MODEL CALLS: calls of language models, for the intent and the hint's text, and of a provider's embedding model, with the number that failed. TOKENS: of all these calls, in/out. SKILLS: named by hints/read by the turn, of those named. Turns from before these columns were recorded count as 0; consumer sessions rebuild adds why there was no hint, as far back as the stream goes.
+CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session already knew the hint. HELD OUT: the session gets no hints (HINT_HOLDOUT). LATE: the hint came too late for the gateway. CORRECTED: marked wrong (consumer feedback). ERRORS: turns that failed. MEDIAN, P95: time from start to end. MODEL CALLS: calls of language models, for the intent and the hint's text, and of a provider's embedding model, with the number that failed. TOKENS: of all these calls, in/out. SKILLS: named by hints/read by the turn, of those named. Turns from before these columns were recorded count as 0; consumer sessions rebuild adds why there was no hint, as far back as the stream goes.
+
+With usage: true in the plugin's config, a line sums up what the agents asked of their own models; "input" is without what was read from or written to the provider's cache.
 
 The last line is the accuracy of the random turns that "consumer sample" draws, at most ` + strconv.Itoa(record.SampleSize) + ` of a day, as far as they are marked, with its 95 % interval. Turns that were marked because they looked wrong, or unsure, say nothing about the others.
 
---effect shows how much tool calls, failed tool calls, corrections (a turn marked wrong, or a next message such as "no, I meant …") and durations per turn differ with hints, with 95 % intervals. It compares turns in which a hint was given, already known or held out, of sessions that were on one side from their first turn on; with --since, of sessions that began since then. With fewer than ` + strconv.Itoa(record.MinSessions) + ` sessions on a side, it says so instead. One interval in twenty misses the true value: among many intents, some differ by chance. HINT_HOLDOUT must have been set for the whole time, preferably unchanged.`
+--effect shows how much tool calls, failed tool calls, corrections (a turn marked wrong, or a next message such as "no, I meant …") and durations per turn differ with hints, with 95 % intervals, and, with usage: true in the plugin's config, calls, tokens and cost (HINT_PRICES) of the agent's own model; its "input tokens" are all of the input, "cached tokens" those of them that were read from the provider's cache. It compares turns in which a hint was given, already known or held out, of sessions that were on one side from their first turn on; with --since, of sessions that began since then. With fewer than ` + strconv.Itoa(record.MinSessions) + ` sessions on a side, it says so instead. One interval in twenty misses the true value: among many intents, some differ by chance. HINT_HOLDOUT must have been set for the whole time, preferably unchanged.`
 }
 
 // Run is called by kong.
 func (c *Stats) Run(inv *cli.Invocation) error {
 	if c.Effect {
-		effect := record.NewEffect(record.EffectOptions{Since: c.Since.Time})
+		effect := record.NewEffect(record.EffectOptions{Since: c.Since.Time, Prices: inv.Config.Prices})
 		if err := eachTurn(inv, effect.Add); err != nil {
 			return err
 		}
 		return c.printEffect(inv, effect.Report())
 	}
-	stats := record.NewStats(record.StatsOptions{MinConfidence: inv.Config.Classifier.MinConfidence, Location: inv.Config.Timezone.Location})
+	stats := record.NewStats(record.StatsOptions{MinConfidence: inv.Config.Classifier.MinConfidence, Location: inv.Config.Timezone.Location, Prices: inv.Config.Prices})
 	err := eachTurn(inv, func(s store.Summary, turn *store.Turn) {
 		if c.Since.IsZero() || turn.Begin.TS >= c.Since.UnixMilli() {
 			stats.Add(s, turn)
@@ -89,7 +91,20 @@ func writeStats(to io.Writer, out *record.StatsReport) error {
 	if err := writeSkills(to, out.Skills); err != nil {
 		return err
 	}
+	if err := writeAgentCost(to, out.Total.Agent); err != nil {
+		return err
+	}
 	return writeSample(to, out.Sample)
+}
+
+// writeAgentCost writes what agents asked of their own models, if gateways tell it.
+func writeAgentCost(to io.Writer, a record.AgentCost) error {
+	if a.Turns+a.Calls == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(to, "\nthe agents' own models: %s; of %s, tokens of input %d, read from cache %d, written to cache %d, of output %d; cost %s (HINT_PRICES), without a price: %s\n",
+		cli.Count(a.Calls, "call"), cli.Count(a.Turns, "turn"), a.Input, a.CacheRead, a.CacheWrite, a.Output, money(a.Cost), cli.Count(a.Unpriced, "turn"))
+	return err
 }
 
 func writeSample(to io.Writer, s record.SampleReport) error {

@@ -39,6 +39,9 @@ func writeEffect(to io.Writer, out *record.EffectReport) error {
 	return w.Flush()
 }
 
+// agentsOwn marks what is of the agent's own model.
+const agentsOwn = " (agent)"
+
 // writeComparison writes one line per outcome, the first with the name.
 func writeComparison(w io.Writer, name string, c *record.Comparison, minSessions int) {
 	sessions := fmt.Sprintf("%d+%d", c.Hinted.Sessions, c.HeldOut.Sessions)
@@ -51,7 +54,15 @@ func writeComparison(w io.Writer, name string, c *record.Comparison, minSessions
 		{"failed tool calls", &c.ToolErrors, decimals},
 		{"corrections", &c.Corrections, decimals},
 		{"duration", &c.DurationMs, inSeconds},
+		{"model calls" + agentsOwn, &c.Agent.ModelCalls, decimals},
+		{"input tokens" + agentsOwn, &c.Agent.InputTokens, whole},
+		{"cached tokens" + agentsOwn, &c.Agent.CachedTokens, whole},
+		{"output tokens" + agentsOwn, &c.Agent.OutputTokens, whole},
+		{"cost" + agentsOwn, &c.Agent.Cost, money},
 	} {
+		if row.d.Hinted == 0 && row.d.HeldOut == 0 && strings.HasSuffix(row.outcome, agentsOwn) {
+			continue // gateways do not tell it
+		}
 		interval, verdict := verdictOn(row.d, minSessions, row.show)
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, sessions, row.outcome,
 			row.show(row.d.Hinted), row.show(row.d.HeldOut), signed(row.show, row.d.Difference), interval, verdict)
@@ -76,6 +87,12 @@ func verdictOn(d *record.Contrast, minSessions int, show func(float64) string) (
 	}
 	return interval, "no clear difference"
 }
+
+func whole(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
+
+// money formats an amount of the currency of HINT_PRICES: a turn may cost a
+// hundredth of its smallest coin.
+func money(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
 
 func decimals(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 

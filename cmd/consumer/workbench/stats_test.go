@@ -42,6 +42,10 @@ func statTurn(i int) (store.Summary, *store.Turn) {
 		}
 		t.ToolCalls = append(t.ToolCalls, c)
 	}
+	t.AgentUse = []store.AgentUsed{
+		{AgentUse: payload.AgentUse{Model: "p/m", Calls: 1}},
+		{AgentUse: payload.AgentUse{Model: []string{"p/m", "p/other"}[i%100/99], Tokens: &payload.AgentTokens{Input: 1000 + i%7*100, Output: 50, CacheRead: 20_000 + i%5*1000, CacheWrite: 300}}},
+	}
 	if i%11 == 0 {
 		t.Feedback = &store.Judgement{Feedback: store.Feedback{Verdict: "wrong"}}
 	}
@@ -55,8 +59,9 @@ func resultOf(intent string, confidence float64) *payload.Classification {
 
 func TestStatsTables(t *testing.T) {
 	t.Parallel()
-	stats := record.NewStats(record.StatsOptions{MinConfidence: 0.5})
-	effect := record.NewEffect(record.EffectOptions{Rounds: 200})
+	prices := record.Prices{"p/m": {Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}}
+	stats := record.NewStats(record.StatsOptions{MinConfidence: 0.5, Prices: prices})
+	effect := record.NewEffect(record.EffectOptions{Rounds: 200, Prices: prices})
 	for i := range 720 {
 		s, turn := statTurn(i)
 		stats.Add(s, turn)
