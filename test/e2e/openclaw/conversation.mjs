@@ -1,10 +1,12 @@
 // A conversation of twenty turns about six subjects, with tool calls whose results
-// have several kB, as an agent that works for somebody has them.
+// have several kB, as an agent that works for somebody has them. It is had in a gateway
+// beside another one, of short messages.
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pluginId } from "./gateway.mjs";
 import { Rig } from "./rig.mjs";
+import { smalltalk } from "./smalltalk.mjs";
 
 /** So many numbered lines. */
 const lines = (count, line) => Array.from({ length: count }, (_, i) => line(i + 1)).join("\n") + "\n";
@@ -25,7 +27,7 @@ const read = (...paths) => ({ calls: paths.map((path) => ["read", { path }]) });
 const run = (command) => ({ calls: [["exec", { command }]] });
 
 /** What is said, and what the model does. */
-const turns = [
+const work = [
   ["Can you review my pull request before I merge it? The diff is in cart.diff.", read("cart.diff"), read("cart.go"), "The sums look right. The lock in hunk 2 is taken twice when a step fails: release it before you return."],
   ["Review the error handling in the same diff too.", read("cart_test.go"), "Errors of the store are returned as they are. No test covers a step that fails."],
   ["Would you approve this change as it is?", "Not yet: fix the lock first, and add a test for it."],
@@ -48,7 +50,10 @@ const turns = [
   ["Thank you, that was a great help!", "You are welcome."],
 ];
 
-/** How long a turn may take: the first loads much of the gateway, in both chats at once. */
+/** The conversations. */
+export const conversations = { "twenty turns of work": work, "sixty turns with small talk": smalltalk };
+
+/** How long a turn may take: the first loads much of the gateway, in all chats at once. */
 const patience = 180_000;
 
 /** The APIs of providers, and an agent that uses each. */
@@ -66,35 +71,37 @@ const agents = (workspace) => [
  */
 
 /**
- * Has the conversation in a gateway, in each API at the same time: with the plugin,
- * and then without.
+ * Has the conversations in a gateway, all and in each API at the same time: with the
+ * plugin, and then without.
  * @param {object} settings of the consumer, as environment variables
  * @param {(rig: Rig) => void} [started]
- * @returns {Promise<Record<"given" | "without", Record<string, Turn[]>>>} turns by API
+ * @returns {Promise<Record<"given" | "without", Record<string, Record<string, Turn[]>>>>} turns by conversation and API
  */
 export async function converse(settings, started) {
   const rig = await Rig.start({ agents, telegram: false, settings });
   started?.(rig);
   try {
     for (const [name, text] of Object.entries(files)) await writeFile(join(rig.gateway.workspace, name), text);
-    const given = await inEach((api) => said(rig, api, "with"));
+    const given = await inEach((name, api) => said(rig, name, api, "with"));
     await rig.gateway.reconfigure((config) => {
       config.plugins.entries[pluginId].enabled = false;
     });
     await rig.gateway.logged("[reload] config hot reload applied");
-    return { given, without: await inEach((api) => said(rig, api, "without")) };
+    return { given, without: await inEach((name, api) => said(rig, name, api, "without")) };
   } finally {
     await rig.stop();
   }
 }
 
 async function inEach(run) {
-  return Object.fromEntries(await Promise.all(apis.map(async (api) => [api, await run(api)])));
+  const of = async (keys, value) => Object.fromEntries(await Promise.all(keys.map(async (key) => [key, await value(key)])));
+  return of(Object.keys(conversations), (name) => of(apis, (api) => run(name, api)));
 }
 
 /** Says everything in a chat. @returns {Promise<Turn[]>} */
-async function said(rig, api, chat) {
-  const key = `agent:${api.split("-")[0]}:${chat}`;
+async function said(rig, name, api, chat) {
+  const turns = conversations[name];
+  const key = `agent:${api.split("-")[0]}:${chat}-${name.split(" ")[0]}`;
   const out = [];
   for (const [text, ...steps] of turns) {
     const { word, runId } = await rig.begin(key, text, steps);

@@ -1,8 +1,8 @@
 // What hints cost the provider's prompt cache, and what they would cost if they were
-// said in other ways: `./run prompt-cache`. One conversation is had with and without
-// the plugin; the other ways are made of its requests.
+// said in other ways: `./run prompt-cache`. Two conversations are had with and without
+// the plugin; the other ways are made of their requests.
 
-import { apis, converse } from "./conversation.mjs";
+import { apis, conversations, converse } from "./conversation.mjs";
 import { compare } from "./promptcache.mjs";
 
 const block = /<intention_hint_plugin>[^]*?<\/intention_hint_plugin>\n\n/;
@@ -68,14 +68,14 @@ const ways = {
 
 const recorded = await converse({ HINT_REPEAT: "changed", HINT_MIN_CONFIDENCE: "0.5" });
 const percent = (share) => `${(share * 100).toFixed(1)} %`;
-for (const api of apis) {
-  const [given, plain] = [recorded.given[api], recorded.without[api]];
+for (const [name, api] of Object.keys(conversations).flatMap((name) => apis.map((api) => [name, api]))) {
+  const [given, plain] = [recorded.given[name][api], recorded.without[name][api]];
   const bytes = JSON.stringify(plain.at(-1).requests.at(-1).messages).length;
-  console.log(`\n${api}: ${plain.flatMap(({ requests }) => requests).length} requests, the last with messages of ${bytes} bytes\n`);
-  console.log("| | unchanged intent, worst | all | cache writes |\n|---|---|---|---|");
+  console.log(`\n${name}, ${api}: ${plain.flatMap(({ requests }) => requests).length} requests, the last with messages of ${bytes} bytes\n`);
+  console.log("| | unchanged intent, worst | all | cache writes | input added |\n|---|---|---|---|---|");
   for (const [name, way] of Object.entries(ways)) {
     const sums = compare(given.map((turn) => ({ ...turn, requests: turn.requests.map(way) })), plain);
-    console.log(`| ${name} | ${percent(sums.unchanged)} | ${percent(sums.overall)} | ${sums.read > 0 ? percent(sums.writes) : ""} |`);
+    console.log(`| ${name} | ${percent(sums.unchanged)} | ${percent(sums.overall)} | ${sums.read > 0 ? percent(sums.writes) : ""} | ${percent(sums.added)} |`);
   }
   console.log(`\n${given.map(({ intent }) => intent).join(", ")}`);
 }

@@ -21,6 +21,11 @@ export function conversation({ messages }) {
   return said.map((message) => serialised({ ...message, content: partsOf(message.content) })).join(",");
 }
 
+/** The size of a request's input: tools, system prompt and messages. */
+export function inputSize({ tools, system, messages }) {
+  return size(serialised({ tools, system, messages }));
+}
+
 /** The length of the common prefix of two texts, in bytes. */
 export function commonPrefix(a, b) {
   const [x, y] = [Buffer.from(a), Buffer.from(b)];
@@ -114,11 +119,13 @@ export function compare(given, without) {
   // What a hint adds to a prefix must not make up for what another takes away.
   const kept = (list) => sum(list, (pair) => Math.min(pair.given, pair.without)) / sum(list, (pair) => pair.without);
   const cached = [given, without].map((turns) => simulate(turns.flatMap(({ requests }) => requests)));
+  const [input, inputWithout] = [given, without].map((turns) => sum(turns.flatMap(({ requests }) => requests), inputSize));
   const [written, writtenWithout] = cached.map((sums) => sum(sums, (each) => each.written));
   return {
     unchangedTurns: new Set(unchanged.map(({ turn }) => turn)).size,
     unchanged: Math.min(...unchanged.map((pair) => pair.given / pair.without)),
     overall: kept(pairs),
+    added: input / inputWithout - 1,
     read: sum(cached[0], ({ read }) => read),
     written,
     writes: written / writtenWithout,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commonPrefix, conversation, prefixes, simulate } from "./promptcache.mjs";
+import { commonPrefix, compare, conversation, inputSize, prefixes, simulate } from "./promptcache.mjs";
 
 const marked = (part) => ({ ...part, cache_control: { type: "ephemeral" } });
 const text = (text) => ({ type: "text", text });
@@ -46,6 +46,23 @@ test("simulated cache: a request that goes on reads the one before and writes wh
   assert.deepEqual([first.read, first.rest], [0, 0]);
   assert.equal(second.read, first.written, "the first ended at a mark");
   assert.ok(second.written > 0 && second.rest === 0);
+});
+
+test("input: tools, system prompt and messages count, marks and the rest do not", () => {
+  const request = { tools: [{ name: "t" }], system: [text("s")], messages: [user(text("a"))] };
+  assert.equal(inputSize(request), inputSize(asked(...request.messages)));
+  assert.equal(inputSize({ ...request, model: "m", stream: true }), inputSize(request));
+  for (const part of ["tools", "system", "messages"]) {
+    assert.ok(inputSize({ ...request, [part]: undefined }) < inputSize(request), part);
+  }
+});
+
+test("input: what hints add to a conversation is a share of its input without them", () => {
+  const turns = (hint) => [1, 2].map((n) => ({ intent: "CHAT", requests: [asked(...Array.from({ length: n }, () => user(text(`${hint}a`))))] }));
+  const [plain, hinted] = [turns(""), turns("hint ")];
+  const bytes = plain.reduce((sum, { requests }) => sum + inputSize(requests[0]), 0);
+  assert.ok(Math.abs(compare(hinted, plain).added - (3 * "hint ".length) / bytes) < 1e-9);
+  assert.equal(compare(plain, plain).added, 0);
 });
 
 test("simulated cache: the same request is read as a whole", () => {
