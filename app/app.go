@@ -36,6 +36,9 @@ type Options struct {
 	Level *slog.LevelVar
 	// Ready, if not nil, is called by [App.Run] once requests are answered.
 	Ready func()
+	// Listening, if not nil, is called by [App.Start] before it logs anything, with the link
+	// to the pages, which signs in with the token that was made; "" if none are served.
+	Listening func(link string)
 	// Parts are parts in addition to those of the program. Their settings are those that
 	// the configuration was loaded with.
 	Parts []part.Part
@@ -55,6 +58,7 @@ type App struct {
 	// catalogued receives the result of reading the intents, loaded that of
 	// reading them and training on them.
 	catalogued, loaded chan error
+	train              func()
 	cleanup            cleanups // run last in, first out
 
 	// end cancels background work, which the wait group work counts; giveUp
@@ -71,14 +75,14 @@ type App struct {
 	rebuilding       *rebuilder
 	answers          *run.Answers
 	hinter           *hint.Hinter
+	token            string                   // required by pages and HTTP APIs; "" for none
 	console          *console.Console         // nil if HINT_HTTP_ADDR is off
 	parts            []part.Part              // all, in the order in which they start
 	running          map[string]*part.Running // those that are on, by name
 	lost             int                      // events that Stop could not publish
 }
 
-// New starts to load the intents and train on them, and returns a system that
-// can be started once.
+// New returns a system that can be started once.
 func New(cfg *config.Config, o Options) *App {
 	a := &App{
 		cfg: cfg, opts: o, log: o.Log, running: map[string]*part.Running{},
@@ -89,16 +93,22 @@ func New(cfg *config.Config, o Options) *App {
 	a.parts = append(parts(a), o.Parts...)
 	a.metrics.register(a.parts)
 	a.layout = layoutOf(cfg, a.parts)
-	go func(loaded chan<- error) {
+	a.train = a.live.train
+	return a
+}
+
+// load starts to load the intents and train on them.
+func (a *App) load(context.Context) error {
+	go func() {
 		err := a.live.load()
 		a.catalogued <- err
 		if err == nil {
-			a.live.train()
+			a.train()
 		}
-		loaded <- err
+		a.loaded <- err
 		returnMemory()
-	}(a.loaded)
-	return a
+	}()
+	return nil
 }
 
 // Bus returns the connection on which requests are answered. It is valid once
@@ -127,7 +137,7 @@ func (a *App) Start(ctx context.Context) error {
 	began := time.Now()
 	a.grace, a.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, a.end = context.WithCancel(ctx)
-	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openParts, a.takeRequests, a.openLateParts} {
+	for _, step := range []func(context.Context) error{a.listen, a.load, a.connect, a.openSessions, a.takeEvents, a.openParts, a.takeRequests, a.openLateParts} {
 		if err := step(ctx); err != nil {
 			return err
 		}

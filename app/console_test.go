@@ -3,9 +3,11 @@ package app_test
 import (
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +74,74 @@ func TestPagesNeedTheTokenThatIsSet(t *testing.T) {
 	status, _ = page(t, s, "/metrics")
 	require.Equal(t, http.StatusOK, status)
 	require.NotContains(t, s.Log.String(), "open sesame")
+}
+
+// A stranger on loopback, and the two who have the token.
+func TestStrangersSeeNoPage(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{
+		"HINT_AUTH": "on", "HINT_HTTP_ADDR": "127.0.0.1:0",
+		"HINT_KNOWHUB": `{"enabled":true,"listen":"127.0.0.1:0","requireApproval":true}`,
+	})
+	file := filepath.Join(s.Config.DataDir, "token")
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	token := strings.TrimSpace(string(data))
+	for _, path := range []string{"/", "/live", "/turns", "/sessions", "/sessions/s", "/intents", "/deadletters", "/experiences", "/triage"} {
+		status, body := page(t, s, path)
+		require.Equal(t, http.StatusUnauthorized, status, path)
+		require.NotContains(t, body, token)
+		status, _ = page(t, s, path, "Authorization", "Bearer guess")
+		require.Equal(t, http.StatusUnauthorized, status, path)
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		status, body := page(t, s, path)
+		require.Equal(t, http.StatusOK, status, path)
+		require.NotContains(t, body, token)
+	}
+	status, _ := page(t, s, "/turns", "Authorization", "Bearer "+token)
+	require.Equal(t, http.StatusOK, status)
+
+	// The API of experiences, where a stranger approved as "boss".
+	api := regexp.MustCompile(`"serving the API of experiences","part":"knowhub","address":"([^"]+)"`).FindStringSubmatch(s.Log.String())
+	require.NotNil(t, api)
+	for _, header := range []string{"", "Bearer guess", "Bearer " + token} {
+		for method, path := range map[string]string{http.MethodGet: "/api/pending", http.MethodPost: "/api/approve/00000000000000000000000000000000"} {
+			r, err := http.NewRequestWithContext(t.Context(), method, "http://"+api[1]+path, strings.NewReader(`{"decided_by":"boss"}`))
+			require.NoError(t, err)
+			r.Header.Set("Authorization", header)
+			response, err := http.DefaultClient.Do(r)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			require.Equal(t, strings.HasSuffix(header, token), response.StatusCode != http.StatusUnauthorized, "%s with %q: %d", path, header, response.StatusCode)
+		}
+	}
+	// Who has the link is signed in.
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := &http.Client{Jar: jar}
+	link, err := app.PageToken(s.Config)
+	require.NoError(t, err)
+	response, err := client.Get(app.SignInLink(app.HTTPAddresses(s.Config)[0], link))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, "/", response.Request.URL.RequestURI(), "the token is not left in the address")
+	response, err = client.Get(app.HTTPAddresses(s.Config)[0] + "/turns")
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+}
+
+func TestAuthenticationOffNeedsNoToken(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_AUTH": "off", "HINT_HTTP_ADDR": "127.0.0.1:0"})
+	require.NoFileExists(t, filepath.Join(s.Config.DataDir, "token"))
+	status, _ := page(t, s, "/turns")
+	require.Equal(t, http.StatusOK, status)
 }
 
 func TestAMessageIsMarkedOnThePageOfTheGate(t *testing.T) {

@@ -31,8 +31,12 @@ type health struct {
 // listen serves /healthz, /readyz, /metrics and the pages if an address is
 // configured. It comes first: a process that waits for its server is healthy
 // but not ready.
-func (a *App) listen(ctx context.Context) error {
+func (a *App) listen(ctx context.Context) (err error) {
+	if a.token, err = makeToken(a.cfg); err != nil {
+		return err
+	}
 	if a.cfg.HTTP.Addr == "" {
+		a.greet("")
 		return nil
 	}
 	a.health.ready.Add("serving", func(context.Context) error {
@@ -46,6 +50,11 @@ func (a *App) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	signIn := a.token
+	if a.cfg.HTTP.Token != "" {
+		signIn = "" // a secret of the operator's, which belongs in no log
+	}
+	a.greet(SignInLink("http://"+dialableHTTP(server.Addr()), signIn))
 	server.Handle("GET /healthz", &a.health.healthy)
 	server.Handle("GET /readyz", &a.health.ready)
 	server.Handle("GET /metrics", httpserver.Metrics(a.metrics.Registry, a.log))

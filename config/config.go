@@ -36,6 +36,7 @@ type Config struct {
 	File      string // the JSON5 file that was read (HINT_CONFIG), "" for none
 	DataDir   string // JetStream store of an embedded server, and other state
 	AllowOpen bool   // allow listeners that other machines reach without authentication
+	Auth      string // AuthOn or AuthOff
 
 	Bus        Bus
 	Store      Store
@@ -103,6 +104,12 @@ const (
 	RedactStrict = "strict" // see package redact
 )
 
+// Values of [Config.Auth]: whether processes of this machine are asked who they are.
+const (
+	AuthOn  = "on"
+	AuthOff = "off"
+)
+
 // Values of [Config.Learn]: whether the local classifier learns from use.
 const (
 	LearnOff  = "off"
@@ -126,7 +133,7 @@ type Store struct {
 // HTTP tells where /healthz, /readyz, /metrics and the pages are served.
 type HTTP struct {
 	Addr  string // host:port; "" means nowhere
-	Token string // required by the pages; "" for none
+	Token string // required by the pages; "" for one that is made, or none with AuthOff
 	Fixed bool   // the operator chose Addr: no other port is tried when it is in use
 }
 

@@ -67,7 +67,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	taipei, err := time.LoadLocation("Asia/Taipei")
 	require.NoError(t, err)
 	require.Equal(t, &Config{
-		DataDir: "data", objects: objects, Parts: part.Values{
+		DataDir: "data", Auth: "on", objects: objects, Parts: part.Values{
 			"triage":  &triage.Settings{Threshold: 5, Quiet: triage.QuietGroups{Per: time.Hour}, Examples: 6, Recall: 10, MaxTokens: 10, Timeout: 5 * time.Second, LogDecisions: true},
 			"knowhub": &knowhub.Settings{Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: "agent_end", Strict: true, MinConfidence: 0.7, Approval: true, Shared: true},
 		},
@@ -114,7 +114,7 @@ func TestSettingsHaveTheNamesOfTheContract(t *testing.T) {
 	}
 	// The names of contract §9, so that none is lost.
 	for name := range strings.FieldsSeq(`HINT_NATS_URL HINT_NATS_CREDS HINT_NATS_CONF HINT_NATS_PORT HINT_DATA_DIR HINT_SUBJECT_PREFIX
-		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_HTTP_TOKEN HINT_LOG_FORMAT HINT_LOG_LEVEL
+		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_AUTH HINT_HTTP_TOKEN HINT_LOG_FORMAT HINT_LOG_LEVEL
 		HINT_CONFIG HINT_CLASSIFIER HINT_LOCAL_ACCEPT HINT_MIN_CONFIDENCE HINT_AGENTS HINT_TRIAGE HINT_KNOWHUB HINT_HOOK_TIMEOUTS
 		HINT_INTENT_DENY HINT_MODEL HINT_MODEL_FALLBACK HINT_EMBEDDING_MODEL HINT_PROVIDERS HINT_ALLOWED_CHAT_TYPES HINT_ALLOWED_CHAT_IDS HINT_DENIED_CHAT_IDS
 		HINT_QUERY_MODE HINT_CONTEXT_WINDOW HINT_TIMEOUT_MS HINT_INTENTS_DIR HINT_COMPLEXITY_PROMPTS HINT_USER_TIMEZONE HINT_MAX_INFLIGHT
@@ -273,6 +273,7 @@ func TestGoodValues(t *testing.T) {
 		{"knowhub with an IPv6 loopback address", "HINT_KNOWHUB", `{"enabled":true,"listen":"[::1]:8000"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Listen }, "[::1]:8000"},
 		{"knowhub everywhere, with a token", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":"t"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Token }, "t"},
 		{"knowhub everywhere, but off", "HINT_KNOWHUB", `{"listen":"0.0.0.0:8000"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Enabled }, false},
+		{"authentication", "HINT_AUTH", "OFF", func(c *Config) any { return c.Auth }, "off"},
 		{"token of the pages", "HINT_HTTP_TOKEN", "t", func(c *Config) any { return c.HTTP.Token }, "t"},
 		{"empty is not set", "HINT_TIMEOUT_MS", "", timeout, 3 * time.Second},
 	} {
@@ -666,6 +667,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		{"token of knowhub", "HINT_KNOWHUB", `{"port":1,"token":"` + secret + `"}`},
 		{"token with an escape", "HINT_KNOWHUB", `{"port":1,"token":"a\"` + secret + `"}`},
 		{"token of knowhub that no header takes", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":"` + secret + ` "}`},
+		{"authentication by halves", "HINT_AUTH", "maybe"},
 		{"token of the pages that no header takes", "HINT_HTTP_TOKEN", secret + "\n" + secret},
 		{"creds as data", "HINT_DATA_DIR", creds},
 	} {

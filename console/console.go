@@ -85,8 +85,8 @@ func New(o Options) (*Console, error) {
 		"GET " + lettersPath:                 c.listLetters,
 		"POST " + lettersPath:                c.changeLetters,
 		"GET " + lettersPath + "/{sequence}": c.showLetter,
-		"GET " + signInPath:                  c.signInPage,
-		"POST " + signInPath:                 c.signIn,
+		"GET " + SignInPath:                  c.signInPage,
+		"POST " + SignInPath:                 c.signIn,
 		"POST " + signOutPath:                c.signOut,
 		"GET " + staticPath + "{name}":       serveStatic,
 	} {
@@ -129,7 +129,7 @@ func (c *Console) servePart(p part.Page, w http.ResponseWriter, r *http.Request)
 func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
 	patterns := []string{
 		"/{$}", livePath, turnsPath, sessionsPath, sessionsPath + "/{id}", intentsPath, lettersPath, lettersPath + "/{sequence}",
-		signInPath, signOutPath, staticPath,
+		SignInPath, signOutPath, staticPath,
 	}
 	for _, p := range c.pages {
 		patterns = append(patterns, p.Path, p.Path+"/")

@@ -71,7 +71,7 @@ func (g *guard) check(r *http.Request) string {
 
 // open reports whether the path of a request needs no token.
 func (g *guard) open(r *http.Request) bool {
-	return g.token == nil || r.URL.Path == signInPath || strings.HasPrefix(r.URL.Path, staticPath)
+	return g.token == nil || r.URL.Path == SignInPath || strings.HasPrefix(r.URL.Path, staticPath)
 }
 
 // authorized returns nil for a request with the token or the cookie of a sign-in.

@@ -402,3 +402,16 @@ func TestGuessesOfManyAddressesAreBounded(t *testing.T) {
 		require.Equal(t, 95, n, "100 of all clients, 5 were made before")
 	})
 }
+
+// The link that `consumer open` prints.
+func TestALinkSignsIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, withToken)
+	r := s.get("/sign-in?token=wrong&next=/turns")
+	require.Equal(t, http.StatusUnauthorized, r.StatusCode)
+	require.Equal(t, http.StatusUnauthorized, s.get("/turns").StatusCode)
+	r = s.get("/sign-in?" + url.Values{"token": {token}, "next": {"//elsewhere.example/"}}.Encode())
+	require.Equal(t, http.StatusSeeOther, r.StatusCode)
+	require.Equal(t, "/", r.Header.Get("Location"), "of this server, and without the token")
+	require.Equal(t, http.StatusOK, s.get("/turns").StatusCode)
+}

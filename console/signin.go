@@ -19,7 +19,9 @@ import (
 )
 
 const (
-	signInPath  = "/sign-in"
+	// SignInPath is the page that exchanges the token for a cookie, also as the parameter
+	// token of a link.
+	SignInPath  = "/sign-in"
 	signOutPath = "/sign-out"
 )
 
@@ -190,6 +192,11 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, view signInView
 
 func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.URL.Query().Get("next"))
+	if token := r.URL.Query().Get("token"); c.token != nil && token != "" {
+		// The redirect takes the token out of the address.
+		c.exchange(w, r, token, next)
+		return
+	}
 	if c.token == nil || c.authorized(r) == nil {
 		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // of localPath
 		return
@@ -202,9 +209,13 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	if !c.parseForm(w, r) {
 		return
 	}
-	next := localPath(r.PostForm.Get("next"))
+	c.exchange(w, r, r.PostForm.Get("token"), localPath(r.PostForm.Get("next")))
+}
+
+// exchange gives a cookie for the token and goes on to next.
+func (c *Console) exchange(w http.ResponseWriter, r *http.Request, token, next string) {
 	if c.token != nil {
-		if err := c.try(r, strings.TrimSpace(r.PostForm.Get("token"))); err != nil {
+		if err := c.try(r, strings.TrimSpace(token)); err != nil {
 			c.refuse(w, r, signInView{Next: next}, err)
 			return
 		}

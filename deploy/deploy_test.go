@@ -400,7 +400,7 @@ func TestOwnServiceDecidesAboutAHook(t *testing.T) {
 		{
 			name: "partitions.conf",
 			changes: map[string]string{
-				`include "accounts.conf"`: `include "partitions.conf"`,
+				`include "accounts.conf"`:                                   `include "partitions.conf"`,
 				"users: [{ user: consumer, password: $CONSUMER_PASSWORD }]": "users: [" + bare + ", { user: consumer, password: $CONSUMER_PASSWORD }]",
 			},
 			prefix:   "openclaw.*",

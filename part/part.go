@@ -93,6 +93,9 @@ type Env struct {
 	Program
 	Layout  bus.Layout
 	DataDir string
+	// Token is what an HTTP API of the part requires, unless its own settings have one; ""
+	// for none.
+	Token string
 	// Requests and Events are separate connections: what may take long uses Events.
 	Requests, Events *bus.Bus
 	Log              *slog.Logger

@@ -74,6 +74,7 @@ func Settings(t testing.TB, more map[string]string, parts ...part.Part) map[stri
 		"HINT_DATA_DIR":        t.TempDir(),
 		"HINT_NATS_PORT":       "-1",
 		"HINT_HTTP_ADDR":       "off",
+		"HINT_AUTH":            "off",    // the tests of it say so
 		"HINT_EMBEDDING_MODEL": "off",    // training for it takes seconds
 		"HINT_REPEAT":          "always", // most tests ask for hints in one session
 		"HINT_USER_TIMEZONE":   "Asia/Taipei",

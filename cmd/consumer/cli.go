@@ -88,6 +88,7 @@ type commandLine struct {
 		Export   knowhubExportCmd   `cmd:"" help:"Print experiences as JSON lines."`
 		Audit    knowhubAuditCmd    `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
 	} `cmd:"" help:"Inspect, review and move the experiences of agents."`
+	Open    openCmd    `cmd:"" help:"Print the link to the pages that signs in, or open it."`
 	Health  healthCmd  `cmd:"" help:"Ask the running consumer whether it is healthy."`
 	Doctor  doctorCmd  `cmd:"" help:"Check NATS, models, intents, directories and the HTTP port."`
 	Version versionCmd `cmd:"" help:"Print the version."`

@@ -3,6 +3,7 @@ package main
 import (
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"intenthint/app"
@@ -28,11 +29,24 @@ func (runCmd) Run(inv *cli.Invocation) error {
 	signal.Ignore(syscall.SIGPIPE)
 	app.LimitMemory()
 	log, level := inv.Logger()
-	for _, w := range inv.Warnings {
-		log.Warn("configuration warning", "variable", w.Variable, "warning", w.Message)
-	}
-	log.Info("starting", "version", version, "config", inv.Config)
-	o := app.Options{Version: version, Log: log, Level: level}
+	// The first line has the link to the pages, so it waits until they are served.
+	warn := sync.OnceFunc(func() {
+		for _, w := range inv.Warnings {
+			log.Warn("configuration warning", "variable", w.Variable, "warning", w.Message)
+		}
+	})
+	o := app.Options{Version: version, Log: log, Level: level, Listening: func(link string) {
+		about := []any{"version", version, "config", inv.Config}
+		if link != "" {
+			about = append(about, "pages", link)
+		}
+		log.Info("starting", about...)
+		if inv.Config.Auth == config.AuthOff {
+			log.Warn("authentication off, every process of this machine may read and change everything", "variable", "HINT_AUTH")
+		}
+		warn()
+	}}
+	defer warn() // also where nothing could be served
 	if cli.IsTerminal(inv.Stderr) {
 		o.Ready = func() {
 			log.Info("try in another terminal", "command", "consumer ask 'can you review my pull request?'")

@@ -87,6 +87,7 @@ func newSystem(t *testing.T, given ...settings) *system {
 		"HINT_DATA_DIR":        filepath.Join(dir, "data"),
 		"HINT_NATS_PORT":       strconv.Itoa(porttest.Free(t)),
 		"HINT_HTTP_ADDR":       "off",
+		"HINT_AUTH":            "off",    // auth_test.go is about it
 		"HINT_EMBEDDING_MODEL": "off",    // training for it takes seconds
 		"HINT_REPEAT":          "always", // most tests ask for hints in one session
 		"HINT_MIN_CONFIDENCE":  "0",      // and with texts that mean nothing

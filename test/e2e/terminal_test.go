@@ -73,7 +73,7 @@ func TestRunOnATerminal(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(screen.String(), try) }, patient, tick, "%q", screen)
 	first, _, _ := strings.Cut(screen.String(), "\n")
 	require.Contains(t, first, `"msg":"starting"`)
-	require.Contains(t, first, fmt.Sprintf(`"config":{"natsPort":"%s","dataDir":"%s","httpAddr":"off","logFormat":"json","minConfidence":"0","repeat":"always","embeddingModel":"off","timeoutMs":"2.5s"}`, s.env["HINT_NATS_PORT"], s.env["HINT_DATA_DIR"]))
+	require.Contains(t, first, fmt.Sprintf(`"config":{"natsPort":"%s","auth":"off","dataDir":"%s","httpAddr":"off","logFormat":"json","minConfidence":"0","repeat":"always","embeddingModel":"off","timeoutMs":"2.5s"}`, s.env["HINT_NATS_PORT"], s.env["HINT_DATA_DIR"]))
 	require.Less(t, strings.Index(screen.String(), `"msg":"ready"`), strings.Index(screen.String(), try))
 
 	other := s.start()
