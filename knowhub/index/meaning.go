@@ -124,7 +124,7 @@ const (
 // trusts are what the score by words of a row is worth beside its meaning, by the number
 // of subjects that it shares with a question of three or more. One that lacks none of
 // the subjects of a shorter question is worth as much as with three.
-var trusts = [...]float64{0.2, 0.3, 0.7, 1}
+var trusts = [...]float64{0.2, 0.25, 0.7, 1}
 
 // trust returns the index into trusts.
 func trust(shared, subjects int) int {

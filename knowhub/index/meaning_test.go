@@ -137,6 +137,11 @@ func TestAmbiguousWords(t *testing.T) {
 	for _, h := range ask(t, x, index.Query{Text: text, Prompt: true}) {
 		require.Equal(t, "basket", h.ID)
 	}
+	alone := understood(t, made(
+		change(1, approved("basket", "Shopping basket page of the web store needs twelve seconds to appear", "r", "with an index it opens in 300 ms")),
+		change(2, approved("car", "Electric car would not load at the public station", "r", "unlocking the card in the app")),
+	))
+	require.Equal(t, "basket", ask(t, alone, index.Query{Text: text})[0].ID, "cart is no card")
 	require.Empty(t, x.Search(index.Query{Text: "how heavy a load may a wooden kitchen shelf carry", Prompt: true}), "one word of many")
 	require.Contains(t, search(t, x, "how heavy a load may a wooden kitchen shelf carry"), "car", "a person is shown it")
 }
