@@ -44,8 +44,11 @@ describe("skills", () => {
     assert.ok(path?.endsWith("skills/gardening/SKILL.md"), hint);
     assert.match(hint, /skill: nobody-has-this\./);
 
-    await rig.turn(key, "my plants are dry", [{ calls: [["read", { path }]] }, "Water them."]);
-    const [ignored, taken] = await rig.shows(key, 2);
+    // Another session: in this one the conversation holds the intent's prompt already.
+    const other = "agent:main:web-skills-read";
+    await rig.turn(other, "my plants are dry", [{ calls: [["read", { path }]] }, "Water them."]);
+    const [ignored] = await rig.shows(key, 1);
+    const [taken] = await rig.shows(other, 1);
     assert.deepEqual(ignored.skillsHinted, [{ name: "gardening", path, used: false }]);
     assert.deepEqual(taken.skillsHinted, [{ name: "gardening", path, used: true }]);
     const counted = (outcome) => rig.consumer.counter("skill_hints_total", { outcome });
