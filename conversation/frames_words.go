@@ -83,6 +83,7 @@ var courtesies = func() []string {
 	grazie mille, mille grazie, tante grazie, molte grazie, grazie infinite, grazie, ti ringrazio, perfetto, ottimo, benissimo, ciao, buongiorno, buonasera, va bene, d'accordo, sì, prego, per l'aiuto,
 	muito obrigado, muito obrigada, obrigadão, obrigadinho, obrigado, obrigada, valeu, perfeito, ótimo, beleza, tá bom, está bem, olá, oi, bom dia, boa tarde, boa noite, sim, tchau, pela ajuda,
 	hartelijk dank, heel erg bedankt, dank je wel, dankjewel, dank u wel, bedankt, dank je, dank u, top, prima, goed, tack så mycket, tusen tack, tack, mange tak, tusind tak, tak, takk, kiitos, dziękuję bardzo, dziękuję, dzięki, děkuji, díky, ďakujem, köszönöm, mulțumesc, hvala, ευχαριστώ πολύ, ευχαριστώ, дякую, cảm ơn, terima kasih, makasih, salamat, ขอบคุณ, תודה רבה, תודה,
+	hoi, goedemorgen, cześć, dzień dobry, hej, kiitos paljon, moikka, ahoj, mersi, bună ziua,
 	çok teşekkür ederim, çok teşekkürler, teşekkür ederim, teşekkürler, çok sağ ol, sağ ol, sağol, eyvallah, harika, süper, tamam, tamamdır, merhaba, selam, günaydın, evet, görüşürüz,
 	большое спасибо, спасибо большое, огромное спасибо, спасибо, благодарю, отлично, хорошо, понял, поняла, понятно, супер, здравствуйте, привет, доброе утро, пока, ладно, да, за помощь,
 	شكرا جزيلا, شكراً جزيلاً, شكرا لك, شكراً لك, شكرا, شكراً, ألف شكر, مشكور, ممتاز, رائع, تمام, حسنا, مرحبا, أهلا, صباح الخير, مع السلامة, نعم, جزاك الله خيرا, جزيلا, لك,

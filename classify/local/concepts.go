@@ -252,10 +252,10 @@ spell spelling 拼写 拼法
 
 // conceptOf maps the hash of a word, or of two or three characters, to its group;
 // conceptOfStart the hash of the beginning of a word.
-var conceptOf, conceptOfStart = readConcepts(concepts, conceptsElsewhere)
+var conceptOf, conceptOfStart = readConcepts(concepts, conceptsElsewhere+conceptsEurope+conceptsFurther)
 
-// minStart and maxStart are the lengths in which conceptsElsewhere gives
-// beginnings, in characters.
+// minStart and maxStart are the lengths in which conceptsElsewhere and conceptsEurope
+// give beginnings, in characters.
 const (
 	minStart = 3
 	maxStart = 13
@@ -303,6 +303,26 @@ func conceptOfWord(root uint64, word []rune) (group uint64, ok bool) {
 	if group, ok = conceptOf[root]; ok {
 		return group, true
 	}
+	if group, ok = conceptOfStartOf(word); !ok && len(word) > minStart && isHebrewPrefix(word[0]) {
+		if group, ok = conceptOf[hashWord(word[1:])]; !ok {
+			group, ok = conceptOfStartOf(word[1:])
+		}
+	}
+	return group, ok
+}
+
+// isHebrewPrefix reports whether a letter may be a Hebrew article, preposition or
+// conjunction, which are written as one word with what follows.
+func isHebrewPrefix(r rune) bool {
+	switch r {
+	case 'ה', 'ב', 'ל', 'מ', 'ו', 'כ', 'ש':
+		return true
+	}
+	return false
+}
+
+// conceptOfStartOf returns the group of the longest beginning of a word that has one.
+func conceptOfStartOf(word []rune) (group uint64, ok bool) {
 	h := uint64(hashSeed)
 	for i, r := range word[:min(len(word), maxStart)] {
 		if h = hashStep(h, r); i+1 >= minStart {

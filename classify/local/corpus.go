@@ -104,10 +104,10 @@ func newSpace(samples []sample, classes int, chat *background) (*space, *corpus)
 
 const (
 	// maxWeights bounds a model that remembers all features, which has a weight
-	// for each feature of several texts and each intent: 64 MB. Of a larger one,
+	// for each feature of several texts and each intent: 96 MB. Of a larger one,
 	// features of fewer than usualRows texts are not worth their memory, unless
 	// they are words.
-	maxWeights = 16_000_000
+	maxWeights = 24_000_000
 	usualRows  = 3
 )
 

@@ -184,23 +184,58 @@ func appendHan(out []feature, run []rune, concepts *earlier) []feature {
 	for i := range run {
 		h := hashStep(hashSeed, run[i])
 		out = append(out, newFeature(h, viewWord))
+		if isThai(run[i]) {
+			out = appendThaiConcepts(out, run, i, concepts)
+		}
 		if i+1 < len(run) {
 			h = hashStep(h, run[i+1])
 			out = append(out, newFeature(h, viewWord))
-			if c, ok := conceptOf[h]; ok {
+			if c, ok := conceptOf[h]; ok && !isThai(run[i]) {
 				out = appendConcept(out, c, concepts)
 			}
 		}
 		if i+2 < len(run) {
 			h = hashStep(h, run[i+2])
 			out = append(out, newFeature(h, viewChar))
-			if c, ok := conceptOf[h]; ok {
+			if c, ok := conceptOf[h]; ok && !isThai(run[i]) {
 				out = appendConcept(out, c, concepts)
 			}
 		}
 	}
 	return out
 }
+
+// longestThai is the length of the longest Thai words in the groups of concepts, in
+// characters.
+const longestThai = 14
+
+// appendThaiConcepts appends the concepts of the Thai words that begin at i. Thai is an
+// alphabet: its words are longer than those of Chinese, and neither begin behind a
+// vowel that is written before its consonant nor end before a sign above or below one.
+func appendThaiConcepts(out []feature, run []rune, i int, concepts *earlier) []feature {
+	if i > 0 && isThaiVowelBefore(run[i-1]) || isThaiSign(run[i]) {
+		return out
+	}
+	h := uint64(hashSeed)
+	for end := i; end < min(len(run), i+longestThai); {
+		h = hashStep(h, run[end])
+		if end++; end < len(run) && isThaiSign(run[end]) {
+			continue
+		}
+		if c, ok := conceptOf[h]; ok {
+			out = appendConcept(out, c, concepts)
+		}
+	}
+	return out
+}
+
+func isThai(r rune) bool { return r >= 0x0E00 && r <= 0x0E7F }
+
+func isThaiVowelBefore(r rune) bool { return r >= 0x0E40 && r <= 0x0E44 }
+
+// isThaiSign reports whether a character is a vowel or mark behind, above or below its
+// consonant.
+func isThaiSign(r rune) bool { return r >= 0x0E30 && r <= 0x0E3A || r >= 0x0E45 && r <= 0x0E4E }
 
 // dictionary numbers the features of the training texts. It is an open
 // addressing table: classifying a message takes about a hundred look-ups.

@@ -24,7 +24,15 @@ var (
 		ska jag, vill du att jag, jag kan, skal jeg, vil du have at jeg, vil du at jeg, jeg kan, haluatko, voinko, voin, haluaisitko,
 		mam to, mam ti, muzu, můžu, chces abych, chceš abych, mohu, sa, să, pot sa, pot să, vrei sa, vrei să, doriti sa, doriți să, tudok, szeretned, szeretnéd, beirjam, akarod hogy,
 		να το, να σου, θελεις να, θέλεις να, μπορω να, μπορώ να, minh co the, mình có thể, toi co the, tôi có thể, ban co muon, bạn có muốn, nhe, nhé, mau saya, saya bisa, apakah anda ingin, perlu saya, bisa saya,
-		ให้ผม, ให้ฉัน, ให้ช่วย, ต้องการให้, ไหม, האם, לה, אוכל ל, אני יכול, אני יכולה, רוצה ש, میخواهید, می خواهید, میتوانم, می توانم, آیا, کنم, додати, хочете, бажаєте, можу`)
+		ให้ผม, ให้ฉัน, ให้ช่วย, ต้องการให้, ไหม, האם, לה, אוכל ל, אני יכול, אני יכולה, רוצה ש, میخواهید, می خواهید, میتوانم, می توانم, آیا, کنم, додати, хочете, бажаєте, можу,
+		szeretned ha, szeretne, segithetek, megcsinaljam, elkuldjem, kuldjem, keressek,
+		θέλετε να, θα ήθελες, θα θέλατε,
+		хочете щоб, хочеш щоб, зробити це, мені зробити,
+		co can minh, de minh,
+		mau aku, bolehkah saya, aku bisa, haruskah saya,
+		อยากให้, เอาไหม, ไหมคะ, ไหมครับ,
+		תרצה ש, תרצי ש, לעשות את זה, האם ל,
+		میخوای, دوست داری, میتونم, انجامش بدم`)
 
 	// answerWords are yes and no, and what is said in their place. A message of
 	// these alone answers an offer, and so does what begins with them.
@@ -72,7 +80,14 @@ var (
 		ใช่, ครับ, ค่ะ, คะ, ได้, ได้เลย, ได้ครับ, ได้ค่ะ, เอา, เอาเลย, เอาสิ, โอเค, ตกลง, ดี, ดีเลย, ดีครับ, ดีค่ะ, ทำเลย, จัดไป, จัดเลย, แน่นอน, ขอบคุณ, ช่วยด้วย, รบกวนด้วย, ไม่, ไม่ต้อง, ไม่เอา, ไม่เป็นไร, ยังไม่ต้อง, ไว้ก่อน, ทีหลัง, อย่า, ยัง,
 		כן, כן בבקשה, בטח, ברור, בוודאי, בהחלט, כמובן, אוקיי, אוקי, בסדר, סבבה, יאללה, קדימה, תעשה, תעשי, תעשה את זה, בבקשה, מעולה, רעיון טוב, תודה, לא, לא תודה, לא עכשיו, עוד לא, אחר כך, מאוחר יותר, עזוב, עזבי, אין צורך, לא צריך,
 		بله, آره, اره, حتما, حتماً, البته, باشه, اوکی, خوبه, خوب است, عالیه, انجام بده, بکن, لطفا, لطفاً, بله لطفا, موافقم, چرا که نه, مرسی, ممنون, نه, نه ممنون, نه مرسی, الان نه, فعلا نه, هنوز نه, بعدا, بعداً, لازم نیست, نمیخواد, نمی خواد, ولش کن, نکن,
-		так, ага, звісно, звичайно, авжеж, певна річ, давай, давайте, добре, гаразд, ок, окей, зроби, зробіть, зроби це, будь ласка, так будь ласка, додай, чудово, дякую, чому ні, ні, ні дякую, не треба, не потрібно, не зараз, ще ні, поки ні, потім, пізніше, краще не треба, залиш, облиш`)
+		так, ага, звісно, звичайно, авжеж, певна річ, давай, давайте, добре, гаразд, ок, окей, зроби, зробіть, зроби це, будь ласка, так будь ласка, додай, чудово, дякую, чому ні, ні, ні дякую, не треба, не потрібно, не зараз, ще ні, поки ні, потім, пізніше, краще не треба, залиш, облиш,
+		most ne, majd kesobb, kosz nem, nem kosz, igen kerem,
+		ναι ευχαριστώ, άστο καλύτερα, μπα,
+		краще ні, можна,
+		de sau, thoi khoi, co nhe, duoc do, u lam di,
+		tidak terima kasih, iya tolong, jangan dulu,
+		עדיף שלא,
+		آره لطفا, بهتره نه`)
 
 	// thanksOnly are words of answers that also thank: alone they answer nothing.
 	thanksOnly = wordingsOf(`thanks, thank you, thx, ta, cheers, danke, danke dir, gracias, merci, 谢谢, ありがとう, 助かる, 助かります, obrigado, obrigada, grazie, спасибо, tşk, teşekkürler, شكرا, धन्यवाद, 고마워, 감사합니다, dank je, bedankt, dzięki, dziekuje, dziękuję, tack, tak, takk, kiitos, díky, děkuji, mulțumesc, multumesc, köszönöm, köszi, ευχαριστώ, cảm ơn, terima kasih, makasih, ขอบคุณ, תודה, مرسی, ممنون, дякую`)

@@ -11,7 +11,7 @@ var phrases = phraseTable(map[role]string{
 		who, whom, whose, which, what, where, when, why, how,
 		am, is, are, was, were, be, been, being, do, does, did, have, has, had, can, could, will, would, shall, should, may, might, must,
 		im, ive, id, ill, youre, lets, let, whats,
-		if, because, as, than, while, though, and, or, but, so, then,
+		if, because, as, than, while, though, and, or, but, so, then, not,
 		of, to, in, on, at, by, for, from, with, into, onto, about, up, down, out, off, over,
 		there, here, also, too, just, only, very, really, please, well, now,
 		want, like, go, make, get, give, take, use, tell, show, say, need, ah, oh, hm, hmm, uh, um, eh, no no,
@@ -46,7 +46,15 @@ var phrases = phraseTable(map[role]string{
 		मैं, मुझे, मेरा, मेरी, मेरे, तुम, आप, हम, कौन, क्या, कहाँ, कहां, कब, कैसे, कितना, कितने, कितनी, क्यों, है, हैं, था, थी, हो, कर, करो, करना, करें, दो, में, से, को, का, की, के, पर, तक, और, या, लेकिन, अगर, तो, भी, बहुत, अब, कृपया, ना, जी,
 		mai, mujhe, mera, meri, mere, tum, aap, kaun, kya, kahan, kab, kaise, kitna, kitne, kyun, hai, hain, tha, thi, kar, karo, karna, mein, se, ko, ka, ki, ke, aur, ya, lekin, agar, toh, bhi, bahut, ab, na, ji,
 
-		은, 는, 이, 가, 을, 를, 에, 에서, 으로, 로, 와, 과, 도, 의, 나, 내, 너, 저, 제, 뭐, 무엇, 어디, 언제, 어떻게, 얼마, 왜, 몇, 좀, 요, 해, 해줘, 해주세요, 하고, 있어, 있어요, 돼, 되나요, 싶어, 지금, 너무, 아주, 만`,
+		은, 는, 이, 가, 을, 를, 에, 에서, 으로, 로, 와, 과, 도, 의, 나, 내, 너, 저, 제, 뭐, 무엇, 어디, 언제, 어떻게, 얼마, 왜, 몇, 좀, 요, 해, 해줘, 해주세요, 하고, 있어, 있어요, 돼, 되나요, 싶어, 지금, 너무, 아주, 만,
+
+		het, een, jij, hij, zij, wij, jullie, mijn, jouw, onze, wie, wat, waar, wanneer, waarom, hoe, welke, welk, zijn, hebben, heeft, kun, kunt, kunnen, wilt, doe, zet, voor, naar, van, maar, omdat, ook, alleen, heel, graag, alsjeblieft, aub,
+		ja chcę, jest, są, był, była, moje, mój, mnie, ci, kto, gdzie, kiedy, jak, ile, dlaczego, czemu, który, która, czy, możesz, chcę, proszę, zrób, dla, się, oraz, lub, ale, jeśli, tylko, bardzo, teraz,
+		jag, mig, dig, mitt, mina, ditt, vad, vem, hur, när, varför, vilken, vilket, är, kunde, vill, gör, på, från, för, och, eller, om, också, väldigt, snälla,
+		jeg, dere, meg, deg, mitt, hva, hvad, hvem, hvor, hvordan, hvornår, hvorfor, hvilken, hvilket, skal, gjør, gør, på, og, eller, hvis, også, kun, veldig, meget, nå,
+		minä, sinä, minun, sinun, minulle, mikä, mitä, kuka, missä, milloin, miten, miksi, kuinka, montako, paljonko, ovat, oli, voitko, haluan, tai, mutta, jos, myös, vain, hyvin, nyt, voisitko,
+		já, ty, můj, moje, mě, kdo, kde, kdy, jak, kolik, proč, který, která, je, jsou, byl, může, můžeš, chci, udělej, pro, nebo, ale, pokud, taky, jen, velmi, teď,
+		mea, meu, cine, unde, când, cum, cât, câte, este, poți, vreau, fă, pentru, și, sau, dar, dacă, doar, foarte, acum, te rog`,
 	roleAnswer: `
 		yes, yeah, yep, yup, ya, sure, right, correct, exactly, absolutely, definitely, indeed, affirmative, no, nope, nah, neither, none, either, both, all,
 		first, second, third, fourth, fifth, last, latter, former, one, two, three, four, five, 1st, 2nd, 3rd, 4th, 5th, option, choice, number,
@@ -63,7 +71,11 @@ var phrases = phraseTable(map[role]string{
 		evet, hayir, hayır, tabii, tabi, olur, olsun, tamamdir, tamamdır, birinci, birincisi, ikinci, ikincisi, ucuncu, sonuncu, ikisi de, iki, uc, devam, devam et, yapalim, yapalım,
 		نعم, اي, أي, ايوه, أيوه, لا, اكيد, أكيد, طبعا, صح, تمام كذا, الاول, الأول, الثاني, الثالث, الاخير, الأخير, كلاهما, واحد, اثنين, كمل, استمر,
 		हाँ, हां, नहीं, ज़रूर, जरूर, सही, पहला, पहली, दूसरा, दूसरी, तीसरा, आखिरी, दोनों, एक, haan, han, nahi, nahin, zaroor, sahi, pehla, pehli, doosra, doosri, dusra, dusri, teesra, dono, ek,
-		네, 예, 응, 아니, 아니요, 아니오, 그래, 맞아, 맞아요, 첫번째, 첫 번째, 두번째, 두 번째, 세번째, 세 번째, 마지막, 둘다, 둘 다, 하나, 둘, 셋, 계속, 계속해`,
+		네, 예, 응, 아니, 아니요, 아니오, 그래, 맞아, 맞아요, 첫번째, 첫 번째, 두번째, 두 번째, 세번째, 세 번째, 마지막, 둘다, 둘 다, 하나, 둘, 셋, 계속, 계속해,
+
+		ja graag, doe maar, ga door, eerste, tweede, derde, beide, natuurlijk, pierwszy, pierwsza, drugi, druga, trzeci, oczywiście, jasne, kontynuuj, dalej,
+		javisst, gärna, första, andra, tredje, båda, fortsätt, fortsett, fortsæt, selvfølgelig, gerne, første, andre, tredje, begge, nei,
+		joo, kyllä, toki, ensimmäinen, kolmas, molemmat, jatka, první, druhý, druhá, třetí, pokračuj, samozřejmě, sigur, primul, al doilea, a doua, ambele, continuă`,
 	roleAssent: `
 		ok, okay, okey, alright, all right, fine, got it, gotcha, okey dokey, sweet, cool cool, omg, lol, lmao, haha, hahaha, love it, love that, i see, understood, makes sense, that makes sense, noted, good to know, cool, k, kk, fair enough, roger, i understand, great,
 		alles klar, verstehe, verstanden, jo, jup, nice, supi, passt, gut, ok passt, ach so, aha, in ordnung, einverstanden, gut zu wissen, geht klar,
@@ -87,7 +99,11 @@ var phrases = phraseTable(map[role]string{
 		tamam, anladim, anladım, peki, oldu, guzel, harika, mukemmel, sahane, cok guzel, cok iyi,
 		تمام, حسنا, طيب, ههه, هههه, فهمت, مفهوم, ماشي, اوكي, أوكي, ممتاز, رائع, جميل, حلو,
 		ठीक, ठीक है, अच्छा, समझ गया, ओके, समझ गई, बढ़िया, बहुत बढ़िया, शानदार, वाह, thik hai, theek hai, accha, acha, samajh gaya, samajh gayi, badhiya, bahut badhiya,
-		알겠어, 알겠어요, 넵, 넹, 네네, ㅇㅋ, ㅋㅋ, ㅎㅎ, 알겠습니다, 오케이, 좋아, 좋아요, 좋네, 좋네요, 그렇구나, 그렇군요, 완벽해, 완벽해요, 최고, 최고야, 대박, 굿`,
+		알겠어, 알겠어요, 넵, 넹, 네네, ㅇㅋ, ㅋㅋ, ㅎㅎ, 알겠습니다, 오케이, 좋아, 좋아요, 좋네, 좋네요, 그렇구나, 그렇군요, 완벽해, 완벽해요, 최고, 최고야, 대박, 굿,
+
+		oké, begrepen, snap ik, goed zo, is goed, rozumiem, w porządku, dobra, dobrze, świetnie, fajnie,
+		okej, förstår, uppfattat, toppen, jättebra, det är bra, forstået, forstått, skjønner, flott, fint, fedt, det er fint, selvklart,
+		selvä, selvä homma, ymmärrän, hienoa, kiva, mahtavaa, rozumím, dobře, jasně, výborně, fajn, am înțeles, e ok, grozav`,
 	roleThanks: `
 		thanks, thank you, thank, thx, ty, ta, tysm, thanks so much, thanks a bunch, cheers, thanks a lot, thanks a million, thank you so much, many thanks, much appreciated, appreciate it, appreciated, well done, good job, great job, good work,
 		youre the best, youre great, you rock, youre a legend, youre a lifesaver, youre a star, lifesaver, life saver, that helped, that helps,
@@ -117,7 +133,11 @@ var phrases = phraseTable(map[role]string{
 		धन्यवाद, शुक्रिया, बहुत धन्यवाद, बहुत शुक्रिया, बहुत बहुत धन्यवाद, dhanyavad, dhanyawad, shukriya, bahut shukriya, bohot shukriya,
 		बस इतना ही, बस, रहने दो, छोड़ो, कोई बात नहीं, bas itna hi, bas, rehne do, chodo, chhodo, koi baat nahi,
 		고마워, 고마워요, 고맙습니다, 감사, 감사해요, 감사합니다, 정말 고마워, 땡큐, 수고했어, 수고하셨습니다, 수고,
-		됐어, 됐어요, 됐습니다, 괜찮아, 괜찮아요, 그게 다야, 그만, 이제 됐어, 신경 쓰지 마, 잊어버려`,
+		됐어, 됐어요, 됐습니다, 괜찮아, 괜찮아요, 그게 다야, 그만, 이제 됐어, 신경 쓰지 마, 잊어버려,
+
+		bedankt, dank je, dank je wel, dankjewel, dank u, dank u wel, heel erg bedankt, laat maar, dat was het, dziękuję, dzięki, wielkie dzięki, dziękuję bardzo, to wszystko, nieważne,
+		tack, tack så mycket, tusen tack, tackar, det var allt, strunt i det, mange tak, tusind tak, tak for hjælpen, takk, tusen takk, mange takk, det var alt, glem det,
+		kiitos, kiitti, kiitos paljon, suuri kiitos, siinä kaikki, antaa olla, děkuji, děkuju, díky, moc děkuju, díky moc, to je všechno, nech to být, mulțumesc, mersi, mulțumesc mult, mersi mult, asta e tot, las-o baltă`,
 	roleBye: `
 		bye, byebye, bye bye, goodbye, good bye, good night, goodnight, see you, see ya, see you later, see you tomorrow, see you soon, talk later, talk to you later, ttyl, take care, farewell, have a nice weekend, have a nice day, have a good day, have a good one, have a great day, have a good weekend, have a great weekend, until tomorrow, later,
 		tschuss, tschuess, ciao, auf wiedersehen, bis morgen, bis dann, bis bald, bis spater, gute nacht, schonen tag, schonen tag noch, schonen abend, schones wochenende, schonen feierabend, machs gut,
@@ -132,7 +152,11 @@ var phrases = phraseTable(map[role]string{
 		gorusuruz, hosca kal, hoscakal, iyi geceler, iyi gunler, iyi aksamlar, yarin gorusuruz, kendine iyi bak, iyi haftasonlari, bay bay,
 		مع السلامة, الى اللقاء, إلى اللقاء, وداعا, تصبح على خير, اراك غدا, أراك غدا, باي,
 		अलविदा, शुभ रात्रि, फिर मिलेंगे, कल मिलते हैं, बाय, alvida, phir milenge, kal milte hain, good night ji,
-		안녕히 계세요, 안녕히계세요, 잘자, 잘 자, 잘자요, 안녕히 주무세요, 내일 봐, 내일봐, 또 봐, 나중에 봐, 바이바이, 좋은 하루, 좋은 주말`,
+		안녕히 계세요, 안녕히계세요, 잘자, 잘 자, 잘자요, 안녕히 주무세요, 내일 봐, 내일봐, 또 봐, 나중에 봐, 바이바이, 좋은 하루, 좋은 주말,
+
+		doei, tot ziens, tot morgen, tot later, welterusten, slaap lekker, fijne dag, fijne avond, pa pa, do widzenia, do jutra, na razie, dobranoc, miłego dnia, miłego wieczoru,
+		hejdå, hej då, god natt, sov gott, vi ses, ha det bra, trevlig helg, farvel, godnat, vi ses i morgen, ha det, ha det bra, snakkes, god helg,
+		näkemiin, hei hei, heippa, hyvää yötä, nähdään huomenna, mukavaa päivää, na shledanou, nashle, dobrou noc, zatím ahoj, hezký den, la revedere, pe mâine, noapte bună, o zi bună`,
 	roleGreet: `
 		hi, hello, hey, hiya, howdy, good morning, good afternoon, good evening, morning, hello there, hi there, hey there, whats up, sup,
 		hallo, guten morgen, guten tag, guten abend, servus, moin, gruss gott, hola, buenos dias, buenas tardes, buenas, bonjour, bonsoir, coucou,
@@ -140,7 +164,10 @@ var phrases = phraseTable(map[role]string{
 
 		ola, oi, bom dia, boa tarde, e ai, ciao, salve, buongiorno, buon giorno, buonasera, buon pomeriggio,
 		привет, здравствуй, здравствуйте, добрый день, доброе утро, добрый вечер, merhaba, selam, gunaydin, iyi sabahlar, selamlar,
-		مرحبا, اهلا, أهلا, السلام عليكم, صباح الخير, مساء الخير, هلا, नमस्ते, नमस्कार, हेलो, हाय, namaste, namaskar, 안녕, 안녕하세요, 하이, 여보세요`,
+		مرحبا, اهلا, أهلا, السلام عليكم, صباح الخير, مساء الخير, هلا, नमस्ते, नमस्कार, हेलो, हाय, namaste, namaskar, 안녕, 안녕하세요, 하이, 여보세요,
+
+		hoi, goedemorgen, goedemiddag, goedenavond, cześć, dzień dobry, dobry wieczór, siema, god morgon, god kväll, hejsan, tjena, godmorgen, god morgen, goddag, god aften, heisann, hei,
+		moikka, terve, huomenta, hyvää huomenta, ahoj, čau, dobrý den, dobré ráno, dobrý večer, bună, bună ziua, bună dimineața, bună seara, salutare`,
 	roleGoesOn: `
 		and, or, but, what about, how about, what if, and what about, so, then, or rather, except, without, also,
 		und, oder, aber, wie siehts, wie sieht es, was ist mit, wie ware es mit, und was ist mit, und wenn, was wenn, ohne, ausser, sondern,
@@ -155,7 +182,9 @@ var phrases = phraseTable(map[role]string{
 		ve, ya, peki ya, veya, ama, ya da, haricinde, olmadan,
 		و, او, أو, لكن, وماذا عن, ماذا عن, طيب و, بدون, ماعدا,
 		और, या, लेकिन, और अगर, अगर, के बारे में, के बिना, aur, ya, lekin, aur agar, agar,
-		그럼, 그러면, 그리고, 아니면, 그런데, 만약, 또는, 하지만, 말고`,
+		그럼, 그러면, 그리고, 아니면, 그런데, 만약, 또는, 하지만, 말고,
+
+		en wat als, en als, hoe zit het met, maar, zonder, a co z, a jeśli, a może, albo, och om, hur är det med, utan, hvad med, hva med, og hvis, uden, uten, entä, entä jos, mutta, ilman, co když, a když, nebo, dar dacă, dar, și dacă, ce zici de, fără`,
 	roleRefers: `
 		it, its, this, that, these, those, they, them, thats, the same, same, same for, again, once more, another, another one, other, others, instead, rather, else, more, less, ones, next, previous, still,
 		shorter, longer, bigger, smaller, larger, worse, either, both, former, latter, cheaper, better, simpler, easier, faster, slower, louder, quieter, brighter, darker, warmer, colder, earlier, later, softer, stronger, clearer, nicer, funnier, fewer, higher, lower, older, newer, harder, half,
@@ -175,7 +204,11 @@ var phrases = phraseTable(map[role]string{
 		bunu, bu, sunu, bunda, bundan, onda, ondan, onlari, bunlari, su, onu, o, bunlar, onlar, onun, bunun, ayni, aynisi, aynisini, tekrar, bir daha, yine, baska, baskasi, digeri, digerini, yerine, daha, daha az, biraz, biraz daha, sonraki, onceki, hala, demek istedim, cok uzun, cok kisa, degistir,
 		هذا, هذه, هذي, ذلك, تلك, هو نفسه, نفس, نفسه, نفسها, مرة ثانية, مرة اخرى, مرة أخرى, غير, غيره, غيرها, ثاني, اخر, آخر, اخرى, أخرى, بدل, بدلا, احسن, أحسن, افضل, أفضل, اكثر, أكثر, اقل, أقل, اقرب, أقرب, ارخص, أرخص, اقصر, أقصر, اطول, أطول, التالي, السابق, لسه, اقصد, أقصد, شوي, شوية, غيرها,
 		यह, ये, वह, वो, इसे, उसे, इसको, उसको, इसका, उसका, इसमें, वही, फिर, फिर से, दोबारा, दूसरा वाला, कोई और, की जगह, बेहतर, ज़्यादा, ज्यादा, कम, थोड़ा, थोड़ी, अगला, पिछला, अभी भी, मतलब, छोटा, लंबा, सस्ता, बदल, yeh, ye, woh, wo, isse, isko, usko, iska, uska, wahi, phir se, fir se, dobara, koi aur, ki jagah, zyada, jyada, kam, thoda, thodi, agla, pichla, matlab, chota, lamba, sasta, badal,
-		이거, 이것, 그거, 그것, 저거, 이건, 그건, 그게, 이게, 그걸, 이걸, 그, 이번엔, 같은, 똑같이, 똑같은, 다시, 한번 더, 한 번 더, 또, 다른, 다른 거, 다른거, 대신, 말고, 더, 덜, 조금, 좀더, 좀 더, 다음, 이전, 아직, 아직도, 내 말은, 바꿔, 바꿔줘, 고쳐줘, 짧게, 길게, 싸게`,
+		이거, 이것, 그거, 그것, 저거, 이건, 그건, 그게, 이게, 그걸, 이걸, 그, 이번엔, 같은, 똑같이, 똑같은, 다시, 한번 더, 한 번 더, 또, 다른, 다른 거, 다른거, 대신, 말고, 더, 덜, 조금, 좀더, 좀 더, 다음, 이전, 아직, 아직도, 내 말은, 바꿔, 바꿔줘, 고쳐줘, 짧게, 길게, 싸게,
+
+		deze, hetzelfde, nog een keer, opnieuw, korter, langer, goedkoper, liever, toch, ander, andere, het volgende, tamten, to samo, jeszcze raz, znowu, krótszy, krócej, dłużej, taniej, inny, inna, inne, następny,
+		den där, det där, en gång till, igen, kortare, längre, billigare, istället, hellre, annan, annat, nästa, det samme, en gang til, kortere, længere, lengre, billigere, i stedet, hellere, annen, næste,
+		tämä, tuo, uudestaan, uudelleen, lyhyempi, lyhyemmin, pidempi, halvempi, mieluummin, seuraava, to samé, ještě jednou, znovu, kratší, kratčeji, delší, levnější, radši, jiný, jinou, další, la fel, încă o dată, din nou, mai scurt, mai lung, mai ieftin, mai bine, altul, următorul`,
 	roleAside: `
 		by the way, btw, another thing, something else, new topic, different topic, unrelated, on another note, different question, another question, off topic, apropos,
 		ubrigens, nebenbei, was anderes, etwas anderes, anderes thema, andere frage, neues thema, themawechsel,
@@ -188,7 +221,7 @@ var phrases = phraseTable(map[role]string{
 		кстати, между прочим, другой вопрос, о другом, bu arada, baska bir konu, baska bir soru, konu degisti,
 		بالمناسبة, على فكرة, موضوع ثاني, سؤال ثاني, سؤال اخر, سؤال آخر, वैसे, एक और बात, दूसरी बात, दूसरा सवाल, waise, ek aur baat,
 		그나저나, 그건 그렇고, 근데 말이야, 다른 얘기인데, 다른 질문`,
-})
+}, phrasesFurther)
 
 // phraseBits has a bit for each phrase, by its hash: most word sequences are
 // not phrases, and the bits avoid a map look-up for them.
@@ -211,27 +244,33 @@ func roleOf(h uint64) role {
 }
 
 // phraseTable reads lists of phrases, separated by commas.
-func phraseTable(lists map[role]string) map[uint64]role {
+func phraseTable(languages ...map[role]string) map[uint64]role {
 	table := make(map[uint64]role)
-	var t reading
-	for r, list := range lists {
-		for phrase := range strings.SplitSeq(list, ",") {
-			t.reset(phrase)
-			h := uint64(hashSeed)
-			for i, tok := range t.tokens {
-				if i > 0 && tok.kind == tokenWord {
-					h = hashStep(h, ' ')
-				}
-				for _, x := range t.runes[tok.start:tok.end] {
-					h = hashStep(h, x)
-				}
-			}
-			if len(t.tokens) > 0 {
-				table[h] |= r
-			}
+	for _, lists := range languages {
+		for r, list := range lists {
+			addPhrases(table, r, list)
 		}
 	}
 	return table
+}
+
+func addPhrases(table map[uint64]role, r role, list string) {
+	var t reading
+	for phrase := range strings.SplitSeq(list, ",") {
+		t.reset(phrase)
+		h := uint64(hashSeed)
+		for i, tok := range t.tokens {
+			if i > 0 && tok.kind == tokenWord {
+				h = hashStep(h, ' ')
+			}
+			for _, x := range t.runes[tok.start:tok.end] {
+				h = hashStep(h, x)
+			}
+		}
+		if len(t.tokens) > 0 {
+			table[h] |= r
+		}
+	}
 }
 
 // wordSet reads a list of words into a set of their hashes.

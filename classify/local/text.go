@@ -161,11 +161,15 @@ func comparedSlow(r rune) rune {
 	switch {
 	case r == '\'' || r == '’' || r == '‘' || r == '`' || r == 'ʼ':
 		return runeNothing
-	case r == 0x200D || r >= 0xFE00 && r <= 0xFE0F || r >= 0x1F3FB && r <= 0x1F3FF:
-		// Joiners, variation selectors and skin tones of emoji.
+	case r == 0x200C || r == 0x200D || r >= 0xFE00 && r <= 0xFE0F || r >= 0x1F3FB && r <= 0x1F3FF:
+		// Joiners and non-joiners, variation selectors and skin tones of emoji.
 		return runeNothing
+	case r == 'đ', r == 'Đ': // has no canonical decomposition
+		return 'd'
 	case unicode.Is(unicode.Latin, r):
 		return fold.Base(unicode.ToLower(r))
+	case r >= 0x0370 && r <= 0x0FFF:
+		return comparedLetter(r)
 	case unicode.IsLetter(r):
 		return unicode.ToLower(r)
 	case unicode.IsDigit(r), unicode.Is(unicode.M, r):
@@ -178,6 +182,47 @@ func comparedSlow(r rune) rune {
 		return r
 	}
 	return runeSpace
+}
+
+// comparedLetter is comparedSlow for Greek and the blocks after it, up to Lao: it leaves out
+// what people often do not type, which are the accents of Greek, the points of Hebrew and
+// the vowel signs of Arabic. Persian keyboards have their own forms of two Arabic
+// letters. Other digits are the same as ours.
+func comparedLetter(r rune) rune {
+	switch {
+	case unicode.Is(unicode.Greek, r):
+		if r = fold.Base(unicode.ToLower(r)); r == 'ς' {
+			return 'σ'
+		}
+		return r
+	case r >= 0x0591 && r <= 0x05C7, r == '׳', r == '״', // points and marks of Hebrew
+		r >= 0x064B && r <= 0x065F, r == 0x0670, r == 'ـ': // vowel signs of Arabic, and its stretched line
+		return runeNothing
+	case r == 'أ', r == 'إ', r == 'آ':
+		return 'ا'
+	case r == 'ی', r == 'ى':
+		return 'ي'
+	case r == 'ک':
+		return 'ك'
+	case unicode.IsDigit(r):
+		return '0' + r - zeroBefore(r)
+	case unicode.IsLetter(r):
+		return unicode.ToLower(r)
+	case unicode.Is(unicode.M, r):
+		return r
+	case unicode.Is(unicode.So, r), unicode.Is(unicode.Sc, r):
+		return r
+	}
+	return runeSpace
+}
+
+// zeroBefore returns the zero of the block of ten that a digit belongs to.
+func zeroBefore(digit rune) rune {
+	for r := digit; ; r-- {
+		if digit-r == 9 || !unicode.IsDigit(r-1) {
+			return r
+		}
+	}
 }
 
 func kindOf(r rune) tokenKind {

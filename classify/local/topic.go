@@ -198,12 +198,12 @@ func (c *cues) readHan(runes []rune, last bool) {
 }
 
 // wideLength returns the length of characters of scripts without spaces, in quarters
-// of a word: half a word each, and a quarter for kana, of which a Japanese word has
-// several.
+// of a word: half a word each, and a quarter for kana and Thai letters, of which a word
+// has several.
 func wideLength(runes []rune) (length int) {
 	const firstKana, lastKana = 'ぁ', 'ヿ'
 	for _, r := range runes {
-		if length += 2; firstKana <= r && r <= lastKana {
+		if length += 2; firstKana <= r && r <= lastKana || isThai(r) {
 			length--
 		}
 	}
@@ -230,7 +230,7 @@ const (
 var _ [numSignals - numFollowUp]struct{}
 
 // followUpWeights weigh the signals that a message leans on an earlier one.
-var followUpWeights = logistic{6.2, 1.1, 0.8, 1.5, -3, 1.2, -1.4, 2.2, 1.7, 0, -2.3}
+var followUpWeights = logistic{5.2, 0.85, 0.75, 1.6, -2.35, 1.15, -1.2, 2.05, 2.2, -0.2, -2.25}
 
 // ties are what the words of a message have to do with the conversation before it.
 type ties struct {

@@ -5,8 +5,8 @@
 //	keywords (intents)     NFKC      Case   –         removed      –
 //	experience ids, names  NFKC      Case   –         one space    –
 //	patterns, word lists   NFKC      lower  –         –            –
-//	local classifier       NFKC      lower  of Latin  between      simplified Chinese
-//	                                                  tokens
+//	local classifier       NFKC      lower  of Latin  between      simplified Chinese, Arabic letters
+//	                                        and Greek tokens       of Persian; points of Hebrew and Arabic
 //	terms of the search    NFKC      lower  of Latin  between      apostrophes, simplified Chinese; case is
 //	                                        and Greek terms        read first, for fooBar
 //	safety                 NFKD      lower  all but   between      look-alikes, Invisible removed
