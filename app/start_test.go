@@ -25,7 +25,7 @@ func TestAStopDoesNotWaitForTheIntents(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), `"msg":"learning the intents","intents":43`) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), `"msg":"learning the intents","intents":44`) }, time.Minute, 10*time.Millisecond)
 	stop()
 	select {
 	case err := <-ended:

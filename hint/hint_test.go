@@ -40,10 +40,15 @@ type recorder struct {
 }
 
 func (r *recorder) Publish(m *nats.Msg) {
-	env, err := payload.DecodeRequest(m.Data) // a bubble's clock stands at 2000, before any event's
+	env, err := payload.DecodeRequest(m.Data)
 	if err != nil {
 		panic(err)
 	}
+	var raw struct{ TS int64 }
+	if err := json.Unmarshal(m.Data, &raw); err != nil {
+		panic(err)
+	}
+	env.TS = raw.TS // a bubble's clock stands at 2000, before any event's
 	if env.ID != m.Header.Get(subjects.HeaderMsgID) || !strings.HasPrefix(m.Subject, "openclaw.event.turn_begun.main.s") {
 		panic(fmt.Sprint("a turn that contradicts itself: ", m.Subject, env.ID, m.Header))
 	}

@@ -56,7 +56,7 @@ func TestDoctorBeforeAnythingRuns(t *testing.T) {
 	code, findings, text := examine(t, env)
 	require.Zero(t, code, text)
 	finds(t, findings, stateOK, "configuration: no warnings")
-	finds(t, findings, stateOK, "intents in the binary: 43 intents")
+	finds(t, findings, stateOK, "intents in the binary: 44 intents")
 	finds(t, findings, stateOK, "sessions directory")
 	finds(t, findings, stateOK, "HTTP: off")
 	finds(t, findings, stateOK, "NATS: none is running")
