@@ -36,7 +36,9 @@ func TestEnglishStandsFirst(t *testing.T) {
 // many of its English examples, and returns the examples that are left.
 func fewExamples(seed uint64, nIntents, nExamples int) (cat *intents.Catalog, messages []string) {
 	random := rand.New(rand.NewPCG(seed, 0))
-	all := slices.Clone(intents.Bundled().Enabled())
+	all := slices.DeleteFunc(slices.Clone(intents.Bundled().Enabled()), func(in intents.Intent) bool {
+		return in.ID == "MATHEMATICS" // five sums say little about others, which are mostly numbers
+	})
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for i := range all[:nIntents] {
 		texts := slices.Clone(english(all[i]))

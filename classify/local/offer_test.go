@@ -36,6 +36,14 @@ var offers = []struct{ lang, said, want string }{
 	{"ar", "الرسالة مكتوبة بالإنجليزية. هل تريد أن أترجمها إلى العربية؟", "TRANSLATION"},
 	{"hi", "कल सुबह आपकी मीटिंग है। क्या मैं कैलेंडर में रिमाइंडर लगा दूँ?", "PRODUCTIVITY_CALENDAR"},
 	{"ko", "거실이 어두워요. 거실 불을 켜 드릴까요?", "HOME_AUTOMATION"},
+	{"hu", "Holnap kilenckor fogorvos. Szeretnéd, hogy beírjam a naptárba?", "PRODUCTIVITY_CALENDAR"},
+	{"el", "Το γράμμα είναι στα γερμανικά. Θέλεις να το μεταφράσω στα ελληνικά;", "TRANSLATION"},
+	{"uk", "У вітальні темно. Хочете, щоб я увімкнув світло?", "HOME_AUTOMATION"},
+	{"vi", "Bài này dài quá. Bạn có muốn mình tóm tắt bài viết không?", "SUMMARIZATION"},
+	{"id", "Dokumennya dalam bahasa Inggris. Mau saya terjemahkan ke bahasa Indonesia?", "TRANSLATION"},
+	{"th", "ห้องนอนมืด ต้องการให้ฉันเปิดไฟห้องนอนไหมคะ", "HOME_AUTOMATION"},
+	{"he", "המכתב באנגלית. רוצה שאני אתרגם אותו לעברית?", "TRANSLATION"},
+	{"fa", "متن به انگلیسی است. میخوای به فارسی ترجمه کنم؟", "TRANSLATION"},
 }
 
 // answers are confirmations and refusals by language.
@@ -53,6 +61,14 @@ var answers = map[string][]string{
 	"ar": {"نعم", "أكيد", "تمام", "لا"},
 	"hi": {"हाँ", "ज़रूर", "ठीक है", "नहीं"},
 	"ko": {"네", "응", "좋아요", "아니요"},
+	"hu": {"igen", "persze", "rendben", "nem"},
+	"el": {"ναι", "βεβαίως ναι", "εντάξει", "όχι"},
+	"uk": {"так", "давай", "гаразд", "ні"},
+	"vi": {"vâng", "đồng ý", "không"},
+	"id": {"iya", "boleh", "oke", "tidak"},
+	"th": {"ใช่", "ได้เลย", "โอเค", "ไม่"},
+	"he": {"כן", "בטח", "סבבה", "לא"},
+	"fa": {"بله", "آره", "باشه", "نه"},
 }
 
 func TestAnswersToOffers(t *testing.T) {

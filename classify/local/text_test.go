@@ -38,6 +38,13 @@ func TestText(t *testing.T) {
 		{"emoji without skin tone", "ok👍🏽👍", []string{"ok", "👍", "👍"}},
 		{"amounts", "$5", []string{"$", "5"}},
 		{"other scripts", "ПРИВЕТ мир", []string{"привет", "мир"}},
+		{"Vietnamese without marks", "Đặt đồng hồ", []string{"dat", "dong", "ho"}},
+		{"Greek accents and final sigma", "Ο ΚΑΙΡΌΣ αύριο", []string{"ο", "καιροσ", "αυριο"}},
+		{"points and apostrophes of Hebrew", "שָׁלוֹם צ׳אט", []string{"שלום", "צאט"}},
+		{"Persian letters, joined or not", "می\u200cخواهم كتاب کتاب", []string{"ميخواهم", "كتاب", "كتاب"}},
+		{"Arabic vowel signs and alef", "شُكْراً أنا إلى آخر", []string{"شكرا", "انا", "الي", "اخر"}},
+		{"digits of other scripts", "۱۲ ٣٤ ५६", []string{"12", "34", "56"}},
+		{"Thai", "ปิดไฟ หน่อย", []string{"ปิดไฟ", "หน่อย"}},
 		{"nothing", " \t\n.,", []string{}},
 		{"broken UTF-8", "a\xff\xfeb", []string{"a", "b"}},
 	} {
@@ -91,9 +98,11 @@ func TestSynonymsShareAConcept(t *testing.T) {
 	}
 	for _, row := range [][]string{
 		{"buy", "purchasing", "購買", "购买"},
-		{"weather", "forecasts", "天氣", "天气", "Wetterbericht", "погоду", "날씨", "hava"},
+		{"weather", "forecasts", "天氣", "天气", "Wetterbericht", "погоду", "날씨", "hava", "weerbericht", "pogoda", "vädret", "sää", "počasí", "vremea"},
 		{"email", "correos", "почта", "почту", "ईमेल", "メール"},
-		{"cancel", "abort", "取消"},
+		{"cancel", "abort", "取消", "annuleren", "odwołaj", "avlys", "zrušit"},
+		{"translate", "fordítsd", "μετάφρασέ", "переклади", "terjemahkan", "תרגם", "ترجمه"},
+		{"kitchen", "konyhában", "κουζίνα", "кухні", "dapur", "מטבח", "במטבח", "آشپزخونه"},
 	} {
 		for _, word := range row {
 			require.NotZero(t, concept(word), word)
@@ -105,11 +114,11 @@ func TestSynonymsShareAConcept(t *testing.T) {
 	require.Zero(t, concept("never"), "not by the beginning of a word for snow")
 }
 
-// Every line of conceptsElsewhere begins with a word of a group, and names no word
+// Every line of conceptsElsewhere and conceptsEurope begins with a word of a group, and names no word
 // that another line has too.
 func TestConceptsElsewhere(t *testing.T) {
 	groupOf := map[string]string{}
-	for line := range strings.Lines(strings.TrimSpace(conceptsElsewhere)) {
+	for line := range strings.Lines(strings.TrimSpace(conceptsElsewhere) + strings.TrimRight(conceptsEurope, "\n")) {
 		words := strings.Fields(line)
 		var buf [stem.Longest]rune
 		require.Contains(t, conceptOf, hashWord(stem.EnglishRunes(buf[:0], folded(words[0]))))
@@ -128,6 +137,34 @@ func TestConceptsElsewhere(t *testing.T) {
 func TestConceptOfThreeCharacters(t *testing.T) {
 	require.Subset(t, seenIn(viewConcept, "今朝のメールを見せて"), seenIn(viewConcept, "email"))
 	require.NotEmpty(t, seenIn(viewConcept, "email"))
+}
+
+// A Thai word in the middle of a text; "close" is no part of "open", nor "light" of "file".
+func TestConceptOfThai(t *testing.T) {
+	require.Subset(t, seenIn(viewConcept, "พรุ่งนี้อากาศเป็นไง"), seenIn(viewConcept, "weather"))
+	require.Subset(t, seenIn(viewConcept, "ช่วยปิดหน่อย"), seenIn(viewConcept, "close"))
+	require.NotSubset(t, seenIn(viewConcept, "ช่วยเปิดหน่อย"), seenIn(viewConcept, "close"))
+	require.NotSubset(t, seenIn(viewConcept, "ส่งไฟล์"), seenIn(viewConcept, "lamp"))
+}
+
+// Every line of conceptsFurther begins with a word of a group, and its beginnings of
+// words have a length that is looked up.
+func TestConceptsFurther(t *testing.T) {
+	for line := range strings.Lines(strings.TrimSpace(conceptsFurther)) {
+		words := strings.Fields(line)
+		var buf [stem.Longest]rune
+		require.Contains(t, conceptOf, hashWord(stem.EnglishRunes(buf[:0], folded(words[0]))), words[0])
+		for _, word := range words[1:] {
+			n := len(folded(word))
+			require.NotZero(t, n, word)
+			if _, is := strings.CutSuffix(word, "-"); is {
+				require.True(t, n >= minStart && n <= maxStart, "%s has %d characters", word, n)
+			}
+			for _, r := range word {
+				require.False(t, isThai(r) && n > longestThai, "%s has %d characters", word, n)
+			}
+		}
+	}
 }
 
 // seenIn returns the features of a text in one view.
