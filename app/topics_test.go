@@ -48,7 +48,7 @@ func TestRecordedTurnsContinueATopic(t *testing.T) {
 		{"en, thanks in between", []payload.Turn{
 			user("plot the sales per month from this csv"), agent("Here is the chart."), user("thanks"), agent("You are welcome."),
 		}, "now as a pie", "DATA_ANALYSIS"},
-		{"zh", []payload.Turn{user("写一首关于蜗牛的打油诗"), agent("一只蜗牛慢悠悠……")}, "搞笑一点", "CREATIVE_WRITING"},
+		{"zh", []payload.Turn{user("写一首关于蜗牛的打油诗"), agent("一只蜗牛慢悠悠……")}, "再短一点", "CREATIVE_WRITING"},
 		{"zh, the topic before", []payload.Turn{user("总结一下：比赛二比零结束。"), agent("比赛二比零。"), user("罗马天气怎么样"), agent("晴，24度。")}, "那不勒斯呢", "RESEARCH_REALTIME"},
 		{"ja", []payload.Turn{user("ウィーンのホテルを予約して"), agent("何泊ですか？")}, "三泊、六月四日から", "TRAVEL"},
 		{"de", []payload.Turn{user("Erinnere mich um sechs daran, Mama anzurufen"), agent("Ist für 18 Uhr eingetragen.")}, "doch lieber um sieben", "PRODUCTIVITY_CALENDAR"},

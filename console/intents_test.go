@@ -50,7 +50,7 @@ func TestIntentsAreCounted(t *testing.T) {
 		"CHAT Chat 1 20% 1.00 0 1 0",
 	}, rows)
 	require.Contains(t, page, `href="/turns?feedback=wrong&amp;intent=CODE_REVIEW&amp;since=7d"`)
-	require.Contains(t, page, "41 intents without a turn")
+	require.Contains(t, page, "42 intents without a turn")
 	require.Contains(t, body(t, s.get("/intents?since=30d")), "TRANSLATION</a>")
 
 	// The charts.

@@ -445,7 +445,7 @@ func envelope(r *reading, s string) (int, string) {
 	if strings.TrimSpace(rest) == "" {
 		return 0, ""
 	}
-	if fromHead.MatchString(inner) || r.senders[inner] || isSender(inner) && isNamed(inner, rest) {
+	if fromHead.MatchString(inner) || r.senders[inner] || isSender(inner) && isNamed(inner) {
 		return end + 1, ""
 	}
 	return 0, ""

@@ -65,10 +65,8 @@ func isSender(s string) bool {
 
 // isNamed reports whether a label that may be a sender is one, and no subject of the
 // message behind it: "[Ada Lovelace]" and "[ada_42]" are, "[Berlin]" and "[Weekly
-// Report]" are not. A name in Chinese, Japanese or Korean begins with a surname. One
-// word in front of very few is their subject.
-func isNamed(label, message string) bool {
-	words := strings.Fields(label)
+// Report]" are not. A name in Chinese, Japanese or Korean begins with a surname.
+func isNamed(label string) bool {
 	first, _ := utf8.DecodeRuneInString(label)
 	lower := strings.ToLower(label)
 	switch {
@@ -78,8 +76,6 @@ func isNamed(label, message string) bool {
 		return false
 	case unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
 		return isEastAsianName(label)
-	case len(words) == 1 && len(message) < maxNameBytes && len(strings.Fields(message)) < leastMessage && !isCourtesy(message):
-		return false
 	}
 	for word := range strings.FieldsSeq(lower) {
 		if subjectWords[strings.Trim(word, "()'’.")] {
@@ -88,10 +84,6 @@ func isNamed(label, message string) bool {
 	}
 	return true
 }
-
-// leastMessage is how many words a message has at least that stands behind a sender of
-// one word. Fewer go on from a subject.
-const leastMessage = 3
 
 func isEastAsianName(label string) bool {
 	const maxChars = 4 // of a name in characters, without a title

@@ -46,7 +46,7 @@ func TestClassifyJSONHasCamelCaseNames(t *testing.T) {
 func TestClassifyShowsTheRunnersUpOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	env := settle(t, map[string]string{"HINT_INTENTS_DIR": "", "HINT_EMBEDDING_MODEL": "builtin"})
-	for source, message := range map[string]string{"local": "what did I tell you about the dentist?", "embedding": "roll the backend out to production"} {
+	for source, message := range map[string]string{"local": "remind me at 8 to call mom", "embedding": "can you figure out why my neighbour dislikes jazz"} {
 		var stdout, stderr apptest.Buffer
 		require.Zero(t, env.run(t.Context(), []string{"classify", "--json", message}, &stdout, &stderr), stderr.String())
 		var got workbench.Classified
