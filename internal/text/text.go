@@ -125,18 +125,31 @@ func cutLast(s string) string {
 }
 
 // isHidden reports whether a character is invisible or changes how a text is
-// shown: bidirectional controls, word joiners, tag characters. The joiners of
-// scripts and emoji (U+200C, U+200D) do not count.
-func isHidden(r rune) bool {
-	switch {
-	case r == '\u200b', r == '\u200e', r == '\u200f', r == '\u2060', r == '\ufeff':
-		return true
-	case '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
-		return true
-	case 0xE0000 <= r && r <= 0xE007F:
-		return true
-	}
-	return false
+// shown: soft hyphens, bidirectional controls, word joiners, invisible operators,
+// blank letters, variation selectors, tag characters. The joiners of scripts and emoji
+// (U+200C, U+200D) do not count.
+func isHidden(r rune) bool { return unicode.Is(hidden, r) }
+
+var hidden = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0xAD, 0xAD, 1},
+		{0x61C, 0x61C, 1},
+		{0x115F, 0x1160, 1},
+		{0x17B4, 0x17B5, 1},
+		{0x180B, 0x180F, 1},
+		{0x200B, 0x200B, 1},
+		{0x200E, 0x200F, 1},
+		{0x202A, 0x202E, 1},
+		{0x2060, 0x2064, 1},
+		{0x2066, 0x206F, 1},
+		{0x3164, 0x3164, 1},
+		{0xFE00, 0xFE0F, 1},
+		{0xFEFF, 0xFEFF, 1},
+		{0xFFA0, 0xFFA0, 1},
+		{0xFFF9, 0xFFFB, 1},
+	},
+	R32:         []unicode.Range32{{0x1D173, 0x1D17A, 1}, {0xE0000, 0xE007F, 1}, {0xE0100, 0xE01EF, 1}},
+	LatinOffset: 1, // one range of R16 is Latin-1
 }
 
 // Blank reports whether a text has only white space and invisible characters,
