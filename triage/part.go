@@ -149,10 +149,10 @@ func take(l bus.Layout, s Sink) part.Sink {
 }
 
 // Mark publishes a person's mark on a group message (contract §11), and returns the
-// decision about the message; known is false if there is no such decision. The message
-// is marked either way.
+// decision about the message; known is false if there is no such decision; then
+// nothing is published.
 func Mark(ctx context.Context, shared *state.Store, publish func(context.Context, payload.Context, payload.Feedback) error, said payload.Feedback) (d state.Decision, known bool, err error) {
-	if d, known, err = shared.Decision(ctx, said.Group, said.MessageID); err != nil {
+	if d, known, err = shared.Decision(ctx, said.Group, said.MessageID); err != nil || !known {
 		return d, known, err
 	}
 	about := payload.Context{SessionKey: said.Group}

@@ -9,6 +9,7 @@ import (
 	"intenthint/app"
 	"intenthint/cmd/consumer/cli"
 	"intenthint/cmd/consumer/workbench"
+	"intenthint/hint/eligibility"
 	"intenthint/internal/text"
 	"intenthint/payload"
 	"intenthint/record"
@@ -52,11 +53,14 @@ func (c *feedbackCmd) Run(inv *cli.Invocation) error {
 	if err != nil {
 		return err
 	}
-	found, err := c.find(inv, sessions)
+	found, given, err := c.find(inv, sessions)
 	if err != nil {
 		return err
 	}
 	said := payload.Feedback{Kind: payload.FeedbackHint, RunID: c.RunID, Verdict: c.Verdict, Intent: c.intent(inv), By: c.By}
+	if said.Intent != "" && strings.EqualFold(said.Intent, given) {
+		return fmt.Errorf("run %s has a hint with the intent %s: name another one, or say right", text.OneLine(c.RunID, 200), given)
+	}
 	ctx := app.FeedbackContext(found, c.RunID, c.Agent)
 	if err := app.PublishFeedback(inv.Ctx, b.JS, app.Layout(inv.Config), ctx, said); err != nil {
 		return err
@@ -84,11 +88,11 @@ func (c *feedbackCmd) intent(inv *cli.Invocation) string {
 	return known.ID
 }
 
-// find returns the session that has the run.
-func (c *feedbackCmd) find(inv *cli.Invocation, sessions store.Reader) (store.Summary, error) {
+// find returns the session that has the run, and the intent of its hint, "" without one.
+func (c *feedbackCmd) find(inv *cli.Invocation, sessions store.Reader) (in store.Summary, given string, err error) {
 	list, err := sessions.List(inv.Ctx)
 	if err != nil {
-		return store.Summary{}, err
+		return store.Summary{}, "", err
 	}
 	var found []store.Summary
 	bar := cli.NewProgress(inv.Stderr)
@@ -99,9 +103,18 @@ func (c *feedbackCmd) find(inv *cli.Invocation, sessions store.Reader) (store.Su
 			continue
 		}
 		has := false
-		if err := record.Each(inv.Ctx, sessions, s.Name(), func(t *store.Turn) { has = has || t.RunID == c.RunID }); err != nil {
+		err := record.Each(inv.Ctx, sessions, s.Name(), func(t *store.Turn) {
+			if t.RunID != c.RunID {
+				return
+			}
+			has = true
+			if t.Intent.Result != nil && (t.Intent.Skip == "" || t.Intent.Skip == string(eligibility.Unchanged)) {
+				given = t.Intent.Result.Intent
+			}
+		})
+		if err != nil {
 			bar.Clear()
-			return store.Summary{}, err
+			return store.Summary{}, "", err
 		}
 		if has {
 			found = append(found, s)
@@ -114,13 +127,13 @@ func (c *feedbackCmd) find(inv *cli.Invocation, sessions store.Reader) (store.Su
 	}
 	switch len(found) {
 	case 0:
-		return store.Summary{}, fmt.Errorf("no turn of run %q in %s (consumer sessions turns lists them)", c.RunID, where)
+		return store.Summary{}, "", fmt.Errorf("no turn of run %q in %s (consumer sessions turns lists them)", c.RunID, where)
 	case 1:
-		return found[0], nil
+		return found[0], given, nil
 	}
 	var names []string
 	for _, s := range found {
 		names = append(names, text.OneLine(s.Name(), 60))
 	}
-	return store.Summary{}, fmt.Errorf("run %q is in %s, name one with --session: %s", c.RunID, cli.Count(len(found), "session"), strings.Join(names, ", "))
+	return store.Summary{}, "", fmt.Errorf("run %q is in %s, name one with --session: %s", c.RunID, cli.Count(len(found), "session"), strings.Join(names, ", "))
 }

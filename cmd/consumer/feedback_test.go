@@ -89,6 +89,13 @@ func feedbackOn(t *testing.T, kind string) {
 	require.Equal(t, 1, published(t, s, "OPENCLAW_EVENTS", "openclaw.event.feedback.ops.two=2Fthree"))
 	require.Equal(t, 2, published(t, s, "OPENCLAW_EVENTS", "openclaw.event.feedback.main.one"))
 
+	t.Run("the hint's own intent is not wrong", func(t *testing.T) {
+		code, stdout, stderr := s.command("feedback", "r1", "wrong", "--intent", "weather")
+		require.Equal(t, 1, code)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, "run r1 has a hint with the intent WEATHER")
+		require.Equal(t, 2, published(t, s, "OPENCLAW_EVENTS", "openclaw.event.feedback.main.one"))
+	})
 	t.Run("it is shown", func(t *testing.T) {
 		code, stdout, stderr := s.command("sessions", "show", "two/three")
 		require.Zero(t, code, stderr)

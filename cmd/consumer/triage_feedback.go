@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,12 +51,9 @@ func (c *triageFeedbackCmd) Run(inv *cli.Invocation) error {
 	publish := func(ctx context.Context, about payload.Context, said payload.Feedback) error {
 		return app.PublishFeedback(ctx, b.JS, app.Layout(inv.Config), about, said)
 	}
-	_, known, err := triage.Mark(inv.Ctx, shared, publish, said)
-	if err != nil {
-		return err
-	}
-	if !known {
-		_, _ = fmt.Fprintf(inv.Stderr, "no decision about message %q of group %q is known\n", text.OneLine(c.MessageID, 60), text.OneLine(c.Group, 200))
+	if _, known, err := triage.Mark(inv.Ctx, shared, publish, said); err != nil || !known {
+		return cmp.Or(err, fmt.Errorf("no decision about message %q of group %q is known, so nothing is marked (consumer triage stats shows the groups)",
+			text.OneLine(c.MessageID, 60), text.OneLine(c.Group, 200)))
 	}
 	_, err = fmt.Fprintf(inv.Stdout, "marked message %s of group %s: %s\n", text.OneLine(c.MessageID, 60), text.OneLine(c.Group, 200), c.Verdict)
 	return err
