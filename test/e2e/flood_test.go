@@ -213,7 +213,7 @@ func TestManySessions(t *testing.T) {
 	}
 	// The built-in intents take half of it. With an embedded server its memory counts
 	// too.
-	limits := map[string]int64{"external server": 320 << 20, "embedded server": 400 << 20}
+	limits := map[string]int64{"external server": 352 << 20, "embedded server": 432 << 20}
 	for where, limit := range limits {
 		t.Run(where, func(t *testing.T) {
 			s := newSystem(t, settings{"HINT_HTTP_ADDR": "127.0.0.1:" + strconv.Itoa(porttest.Free(t))})

@@ -492,7 +492,7 @@ func (f *field) touch(ts int64) {
 	for _, session := range slices.Sorted(maps.Keys(f.spoilt)) {
 		for call, e := range map[string]faults.Event{
 			session + "-touched": {Run: session + "-touched", TS: ts},
-			session + "-before":  {TS: 1},
+			session + "-before":  {TS: 978307200000}, // the first that is a time
 		} {
 			e.ID, e.Hook, e.Session, e.Call, e.Text = "tool-"+call, faults.ToolCall, session, call, "result of "+call
 			f.history.Published(e)

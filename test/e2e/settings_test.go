@@ -103,7 +103,7 @@ func TestWhatCannotBeUsedIsOneWarning(t *testing.T) {
 	for _, variable := range []string{"HINT_TRIAGE", "HINT_KNOWHUB", "HINT_MODEL", "HINT_EMBEDDING_MODEL"} {
 		require.Equal(t, 1, strings.Count(p.stderr.String(), `"variable":"`+variable+`"`), variable)
 	}
-	require.Equal(t, 4, strings.Count(p.stderr.String(), `"level":"WARN"`), p.stderr)
+	require.Equal(t, 4, strings.Count(p.stderr.String(), `"configuration warning"`), p.stderr)
 }
 
 func TestValuesAreClamped(t *testing.T) {
