@@ -64,10 +64,33 @@ func Normalize(message string) string {
 func (t *reading) reset(parts ...string) {
 	t.runes, t.tokens = t.runes[:0], t.tokens[:0]
 	for _, s := range parts {
-		head, tail := window(s)
+		head, tail := window(withoutAddress(s))
 		t.add(head)
 		t.add(tail)
 	}
+}
+
+// maxName bounds the name in a mention, in bytes: platforms allow 32 characters.
+const maxName = 64
+
+// withoutAddress returns a message without the mention that it begins with, as in
+// "@ada_bot what is on today?": a name says nothing of what is wanted.
+func withoutAddress(s string) string {
+	name, ok := strings.CutPrefix(strings.TrimSpace(s), "@")
+	if !ok {
+		return s
+	}
+	n := strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.", r)
+	})
+	if n < 2 || n > maxName {
+		return s
+	}
+	said := strings.TrimLeft(name[n:], " \t\n,:")
+	if said == "" || said == name[n:] {
+		return s
+	}
+	return said
 }
 
 // window returns the parts of s to read: all of it, or its beginning and its end.

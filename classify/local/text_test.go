@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/classify"
 	"intenthint/intents"
 	"intenthint/internal/text/stem"
 )
@@ -441,4 +442,24 @@ func TestSolverKnowsThatMostTextsAreOfOtherClasses(t *testing.T) {
 	for _, b := range s.blocks {
 		require.InDeltaSlice(t, make([]float32, b.width), b.constant, 1e-5, "nothing is left of forgotten rows")
 	}
+}
+
+func TestAMentionInFrontIsNoWord(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"@a_test_bot what is on today?": "what is on today?",
+		"@Ada-1, remind me":             "remind me",
+		" @ada:\nremind me":             "remind me",
+		"@ada":                          "@ada",
+		"@ada's plan":                   "@ada's plan",
+		"mail ada@example.org":          "mail ada@example.org",
+		"@ 9 call":                      "@ 9 call",
+		"":                              "",
+	} {
+		require.Equal(t, want, withoutAddress(message), message)
+	}
+	m, cat := bundled(), intents.Bundled()
+	bare := m.Classify(classify.Input{Latest: "What is on my calendar tomorrow?", Catalog: cat})
+	named := m.Classify(classify.Input{Latest: "@a_test_bot What is on my calendar tomorrow?", Catalog: cat})
+	require.Equal(t, []any{bare.Intent, bare.Confidence}, []any{named.Intent, named.Confidence})
 }

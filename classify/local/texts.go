@@ -56,7 +56,7 @@ func TextsOf(cat *intents.Catalog) []string {
 // textOf returns the text to embed for a message. It is on one line; of a long
 // text it has the beginning and the end.
 func textOf(message string) string {
-	all := text.Fold(strings.ToValidUTF8(message, " "))
+	all := text.Fold(strings.ToValidUTF8(withoutAddress(message), " "))
 	if len(all) <= headChars+tailChars || utf8.RuneCountInString(all) <= headChars+tailChars {
 		return all
 	}
