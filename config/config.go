@@ -104,7 +104,7 @@ const (
 	RedactStrict = "strict" // see package redact
 )
 
-// Values of [Config.Auth]: whether processes of this machine are asked who they are.
+// Values of [Config.Auth]: whether processes of this machine must authenticate.
 const (
 	AuthOn  = "on"
 	AuthOff = "off"

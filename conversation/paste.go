@@ -33,8 +33,8 @@ const (
 	maxPasteText = 1024
 )
 
-// Pasted returns the paste that a prompt's words hold, nil if there is none. Its
-// time is linear in the prompt.
+// Pasted returns the paste in the user's words of a prompt, or nil. Its time is linear
+// in the prompt.
 func Pasted(prompt string) *Paste {
 	if len(prompt) < minPasted && !strings.Contains(prompt, codeFence) {
 		return nil // the usual message

@@ -13,8 +13,8 @@ var item = regexp.MustCompile(`(?:^|[\s(,;:：，；])(?:[1-9a-d①②③④][).
 var dutch = wordingsOf(`ik, het, een, zal, wil, wilt, kan`)
 
 // alternatives returns what a list of sentences offers for choice, in its order: the
-// entries of a list, offers and questions, each also cut at "or". A text that says
-// nothing of a subject is none.
+// entries of a list, offers and questions, each also cut at "or". A text
+// without a subject is left out.
 func alternatives(list []string) []string {
 	text := strings.Join(list, " ")
 	if marks := item.FindAllStringIndex(text, -1); len(marks) > 1 {

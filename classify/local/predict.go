@@ -23,7 +23,7 @@ type verdict struct {
 	unread      bool // see [scratch.unread]
 	// earlier is the user's earlier message that decided; "" if the message alone did.
 	earlier string
-	// also is the message's second task; "" if there is none.
+	// also is the message's second task, or "".
 	also string
 	// leans is the probability that the message leans on earlier ones.
 	leans float64
