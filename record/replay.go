@@ -171,6 +171,9 @@ type Summary struct {
 	Pairs []Pair `json:"pairs"`
 }
 
+// WithFeedback returns how many changed turns have a right intent by people.
+func (s Summary) WithFeedback() int { return s.Better + s.Worse }
+
 // LeftOut counts turns that were not compared, by reason.
 type LeftOut struct {
 	// Model counts turns that a language model answered; they are compared on

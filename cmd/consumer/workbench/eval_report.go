@@ -2,24 +2,18 @@ package workbench
 
 import (
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
-	"text/template"
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
 	"intenthint/internal/text"
 )
 
-const (
-	shownChanges = 20  // of each kind of --against
-	shownMessage = 100 // characters of a message
-)
+const shownChanges = 20 // of each kind of --against
 
 // evalText prints an evaluation for people.
 type evalText struct {
@@ -38,14 +32,6 @@ type evalView struct {
 	Rejected      int    // messages that were answered with it
 }
 
-//go:embed eval.tmpl
-var evalTemplate string
-
-var evalTables = template.Must(template.New("eval").Funcs(template.FuncMap{
-	"cut": text.OneLine, "percent": percent, "percentOf": percentOf,
-	"sub": func(a, b int) int { return a - b },
-}).Parse(evalTemplate))
-
 // print writes the evaluation as text. hints are the metrics at the configured
 // threshold.
 func (e *evalText) print(out io.Writer, scores []evaluate.IntentScore, hints evaluate.Threshold) error {
@@ -56,7 +42,7 @@ func (e *evalText) print(out io.Writer, scores []evaluate.IntentScore, hints eva
 		}
 	}
 	w := table(out)
-	if err := errors.Join(evalTables.Execute(w, &view), w.Flush()); err != nil {
+	if err := errors.Join(report(w, "eval.tmpl", &view), w.Flush()); err != nil {
 		return err
 	}
 	var parts []func(io.Writer) error
@@ -74,8 +60,6 @@ func (e *evalText) print(out io.Writer, scores []evaluate.IntentScore, hints eva
 	}
 	return nil
 }
-
-func table(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 8, 2, ' ', 0) }
 
 func (e *evalText) wrong(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "WRONG (%d of %d)\n", len(e.Wrong), e.N)
@@ -160,15 +144,4 @@ func expected(id string, all []string) string {
 		all = []string{id}
 	}
 	return text.OneLine(strings.Join(all, " or "), shownMessage)
-}
-
-// percent formats a ratio, or returns a dash when the total is 0.
-func percent(share float64, of int) string { return percentOf(share, of > 0) }
-
-// percentOf formats a ratio, or returns a dash if known is false.
-func percentOf(share float64, known bool) string {
-	if !known {
-		return "-"
-	}
-	return fmt.Sprintf("%.1f %%", 100*share)
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"intenthint/app"
@@ -13,7 +13,6 @@ import (
 	"intenthint/improve/expand"
 	"intenthint/improve/propose"
 	"intenthint/intents"
-	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"
 )
@@ -54,12 +53,14 @@ unused: intents that were never chosen, once there are ` + strconv.Itoa(record.T
 Exit code 1: a model was not confirmed, or failed for one of the findings (the others are still shown).`
 }
 
-// advice is what to do about the findings of a kind.
-var advice = map[string]string{
-	record.FoundCorrected:   "say what would have been right (consumer feedback RUN wrong --intent ID), and take it as an example (consumer intents learn)",
-	record.FoundUnsure:      "write an intent for them, or add them to the examples of one",
-	record.FoundFailedTools: "check whether the intent's prompt asks for a tool that is missing or needs other parameters",
-	record.FoundUnused:      "check whether its triggers and examples match what users write, or disable it",
+// findingAdvice is what to do about the findings of a kind.
+type findingAdvice struct{ Kind, Text string }
+
+var advice = []findingAdvice{
+	{record.FoundCorrected, "say what would have been right (consumer feedback RUN wrong --intent ID), and take it as an example (consumer intents learn)"},
+	{record.FoundUnsure, "write an intent for them, or add them to the examples of one"},
+	{record.FoundFailedTools, "check whether the intent's prompt asks for a tool that is missing or needs other parameters"},
+	{record.FoundUnused, "check whether its triggers and examples match what users write, or disable it"},
 }
 
 // Improvements is what --json prints.
@@ -136,49 +137,41 @@ func (c *Improve) find(inv *cli.Invocation, catalog *intents.Catalog) (out Impro
 	return out, turns, nil
 }
 
-func (c *Improve) print(to io.Writer, out *Improvements, shown []record.Finding) error {
-	said := map[string]bool{}
-	for i := range shown {
-		if err := c.printFinding(to, &shown[i]); err != nil {
-			return err
-		}
-		if out.Asked != nil && i < len(out.Proposals) {
-			out.Proposals[i].print(to, out.Before, out.Turns)
-		}
-		said[shown[i].Kind] = true
-	}
-	if more := len(out.Findings) - len(shown); more > 0 {
-		_, _ = fmt.Fprintf(to, "… and %s more (--limit)\n\n", cli.Count(more, "finding"))
-	}
-	for _, kind := range []string{record.FoundCorrected, record.FoundUnsure, record.FoundFailedTools, record.FoundUnused} {
-		if said[kind] {
-			_, _ = fmt.Fprintf(to, "%s: %s\n", kind, advice[kind])
-		}
-	}
-	_, err := fmt.Fprintf(to, "%s in %s\n", cli.Count(len(out.Findings), "finding"), cli.Count(out.Turns, "turn"))
-	if p := out.Asked; p != nil {
-		_, err = fmt.Fprintf(to, "%s of a model, %d tokens in, %d out; nothing was written\n", cli.Count(p.Calls, "call"), p.Tokens.Input, p.Tokens.Output)
-	}
-	return err
+// improveView is what the template shows.
+type improveView struct {
+	*Improvements
+	Shown      []record.Finding
+	TurnsShown int
 }
 
-func (c *Improve) printFinding(to io.Writer, f *record.Finding) error {
-	what := text.OneLine(f.Intent, 60)
-	if f.Right != "" {
-		what += " → " + text.OneLine(f.Right, 60)
+// Proposal returns the proposal for the finding i with its effects, or nil.
+func (v *improveView) Proposal(i int) *shownProposal {
+	if v.Asked == nil || i >= len(v.Proposals) {
+		return nil
 	}
-	_, _ = fmt.Fprintf(to, "%s  %s  %s\n", f.Kind, cli.Count(len(f.Turns), "turn"), what)
-	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
-	for _, t := range f.Turns[:min(len(f.Turns), max(c.Turns, 0))] {
-		_, _ = fmt.Fprintf(w, "    %s\t%s\t%s\t%s", time.UnixMilli(t.TS).Local().Format(time.DateTime), text.OneLine(t.Session, 44), text.OneLine(t.RunID, 44), text.OneLine(t.Text, 60))
-		if t.Next != "" {
-			_, _ = fmt.Fprintf(w, "; then: %s", text.OneLine(t.Next, 60))
+	return &shownProposal{&v.Proposals[i], v.Before, v.Turns}
+}
+
+// Advice returns what to do about the kinds of findings that are shown.
+func (v *improveView) Advice() (out []findingAdvice) {
+	for _, a := range advice {
+		if slices.ContainsFunc(v.Shown, func(f record.Finding) bool { return f.Kind == a.Kind }) {
+			out = append(out, a)
 		}
-		_, _ = fmt.Fprintln(w)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(to)
-	return err
+	return out
+}
+
+// shownProposal is a proposal, and what its effects are compared with.
+type shownProposal struct {
+	*ProposedEdit
+	before *leftOut
+	turns  int
+}
+
+// Effects returns the effect of the edit.
+func (p *shownProposal) Effects() effects { return effects{*p.before, *p.After, p.Changed, p.turns} }
+
+func (c *Improve) print(to io.Writer, out *Improvements, shown []record.Finding) error {
+	return report(to, "improve.tmpl", &improveView{out, shown, c.Turns})
 }

@@ -2,7 +2,6 @@ package workbench
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -188,37 +187,8 @@ func (p *proposer) one(inv *cli.Invocation, f *record.Finding, out *ProposedEdit
 	return nil
 }
 
-// print prints a proposal under its finding.
-func (e *ProposedEdit) print(to io.Writer, before *leftOut, turns int) {
-	if e.Error != "" {
-		_, _ = fmt.Fprintf(to, "failed: %s\n\n", e.Error)
-		return
-	}
-	_, _ = fmt.Fprintf(to, "%s: %s\n", e.Model, e.Why)
-	if len(e.Edits) == 0 {
-		_, _ = fmt.Fprintln(to, "no edit proposed")
-	}
-	for i := range e.Edits {
-		_, _ = fmt.Fprintln(to, editLine(&e.Edits[i]))
-		for _, d := range e.Edits[i].Dropped {
-			_, _ = fmt.Fprintf(to, "  dropped “%s”: %s\n", d.Text, why(d.Reason, d.Of))
-		}
-	}
-	_, _ = io.WriteString(to, e.Diff)
-	if e.After != nil {
-		printEffects(to, *before, *e.After, e.Changed, turns)
-		for _, pair := range e.Replay.Pairs {
-			_, _ = fmt.Fprintf(to, "  %s → %s: %s\n", text.OneLine(pair.From, shownID), text.OneLine(pair.To, shownID), cli.Count(pair.Turns, "turn"))
-		}
-		if e.Replay.Better+e.Replay.Worse > 0 {
-			_, _ = fmt.Fprintf(to, "of those with feedback: %d now right, %d no longer right\n", e.Replay.Better, e.Replay.Worse)
-		}
-	}
-	_, _ = fmt.Fprintln(to)
-}
-
 // editLine describes an edit in one line, with the place where it is to be made.
-func editLine(e *propose.Edit) string {
+func editLine(e propose.Edit) string {
 	line := text.OneLine(strings.ReplaceAll(e.Edit, "_", " ")+" "+e.Intent, 2*shownID)
 	if e.Line > 0 {
 		line += fmt.Sprintf(" (%s:%d)", e.File, e.Line)

@@ -27,6 +27,6 @@ func TestAnEditNamesItsPlace(t *testing.T) {
 		{propose.Edit{Edit: propose.ChangeTrigger, Intent: "A", From: "one", Text: "two", File: "a.md", Line: 4}, "change trigger A (a.md:4): “one” → “two”"},
 		{propose.Edit{Edit: propose.NewIntent, Intent: "A", Problem: "no\nprompt"}, "new intent A: not made: no prompt"},
 	} {
-		require.Equal(t, row.want, editLine(&row.edit))
+		require.Equal(t, row.want, editLine(row.edit))
 	}
 }

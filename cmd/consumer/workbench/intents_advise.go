@@ -9,14 +9,12 @@ import (
 	"intenthint/classify/evaluate"
 	"intenthint/cmd/consumer/cli"
 	"intenthint/intents"
-	"intenthint/internal/text"
 )
 
 const (
 	// A pair of intents is shown when this many examples of one are mistaken for
 	// the other: a single one may be chance.
 	advisedConfusions = 2
-	shownPairs        = 10
 	shownOfPair       = 3 // examples of each pair
 )
 
@@ -33,38 +31,42 @@ func advise(inv *cli.Invocation, catalog *intents.Catalog) error {
 	return printAdvice(inv.Stdout, catalog, outcomes)
 }
 
+// adviceView is what the template shows.
+type adviceView struct {
+	evaluate.Metrics
+	Inside int // examples of intents, without those that fit none
+	Thin   []thinIntent
+	Pairs  []confusedPair
+}
+
+type thinIntent struct {
+	Intent   string
+	Examples int
+	Wanted   string
+}
+
+// confusedPair is a pair of intents with the examples of the first that were
+// answered with the second with the most confidence.
+type confusedPair struct {
+	evaluate.Confusion
+	Of    int // examples of the intent
+	Worst []evaluate.Outcome
+}
+
 func printAdvice(out io.Writer, catalog *intents.Catalog, outcomes []evaluate.Outcome) error {
-	m := evaluate.Measure(outcomes)
-	_, err := fmt.Fprintf(out, "%s of %s recognised when left out\n", percent(m.Accuracy, m.N-m.NOOS), cli.Count(m.N-m.NOOS, "example"))
-	if m.NOOS > 0 {
-		_, err = fmt.Fprintf(out, "%s of %s that fit no intent\n", percent(m.OOSRecall, m.NOOS), cli.Count(m.NOOS, "example"))
+	view := adviceView{Metrics: evaluate.Measure(outcomes)}
+	view.Inside = view.N - view.NOOS
+	for _, id := range catalog.Thin() {
+		in, _ := catalog.Lookup(id)
+		view.Thin = append(view.Thin, thinIntent{id, len(in.Examples), wantedExamples(id)})
 	}
-	if thin := catalog.Thin(); len(thin) > 0 {
-		_, _ = fmt.Fprintf(out, "\nFEW EXAMPLES (consumer intents expand lets a model write more)\n")
-		w := table(out)
-		for _, id := range thin {
-			in, _ := catalog.Lookup(id)
-			_, _ = fmt.Fprintf(w, "%s\t%d, %s\n", id, len(in.Examples), wantedExamples(id))
-		}
-		_ = w.Flush()
-	}
-	pairs := evaluate.Confusions(outcomes)
-	pairs = slices.DeleteFunc(pairs, func(p evaluate.Confusion) bool { return p.N < advisedConfusions })
-	if len(pairs) == 0 {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "\nCONFUSED (sharpen the triggers of both, move or reword these examples)\n")
-	for _, p := range pairs[:min(len(pairs), shownPairs)] {
-		in, _ := catalog.Lookup(p.Want)
-		_, _ = fmt.Fprintf(out, "%d of %s of %s are taken for %s\n", p.N, cli.Count(len(in.Examples), "example"), p.Want, p.Got)
-		for _, o := range confusedBy(outcomes, p) {
-			_, err = fmt.Fprintf(out, "    “%s”%s\n", text.OneLine(o.Text, shownMessage), like(&o))
+	for _, p := range evaluate.Confusions(outcomes) {
+		if p.N >= advisedConfusions {
+			in, _ := catalog.Lookup(p.Want)
+			view.Pairs = append(view.Pairs, confusedPair{p, len(in.Examples), confusedBy(outcomes, p)})
 		}
 	}
-	if more := len(pairs) - shownPairs; more > 0 {
-		_, err = fmt.Fprintf(out, "and %s\n", cli.Count(more, "further pair"))
-	}
-	return err
+	return report(out, "advice.tmpl", &view)
 }
 
 func wantedExamples(id string) string {
@@ -85,12 +87,4 @@ func confusedBy(outcomes []evaluate.Outcome, p evaluate.Confusion) []evaluate.Ou
 	}
 	slices.SortStableFunc(out, func(a, b evaluate.Outcome) int { return cmp.Compare(b.Confidence, a.Confidence) })
 	return out[:min(len(out), shownOfPair)]
-}
-
-// like returns the example that misled.
-func like(o *evaluate.Outcome) string {
-	if o.Misled == "" {
-		return ""
-	}
-	return fmt.Sprintf(", like “%s”", text.OneLine(o.Misled, shownMessage))
 }

@@ -91,7 +91,9 @@ func (c *Learn) Run(inv *cli.Invocation) error {
 		if err := c.printDiff(inv, source, out.additions()); err != nil {
 			return err
 		}
-		out.printSummary(inv.Stderr)
+		if err := out.printSummary(inv.Stderr); err != nil {
+			return err
+		}
 	}
 	var undone error
 	out.Written, undone = c.write(inv, source, out.additions())

@@ -6,13 +6,7 @@ import (
 	"strings"
 
 	"intenthint/cmd/consumer/cli"
-	"intenthint/internal/text"
 	"intenthint/record"
-)
-
-const (
-	shownLearnt     = 20 // recorded turns that would be answered differently
-	shownLearntText = 60 // characters of a message
 )
 
 // unfitBecause describes each reason why a turn teaches nothing, for turns that
@@ -37,44 +31,48 @@ func (out *Proposal) additions() []addition {
 	return all
 }
 
-// printSummary prints what was found and dropped, and the effect of the
-// examples.
-func (out *Proposal) printSummary(w io.Writer) {
-	for _, d := range out.Dropped {
-		_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", text.OneLine(d.Intent, 60), d.Text, why(d.Reason, d.Of))
-	}
-	for _, u := range unfitBecause {
-		if n := out.Unfit[u.reason]; n > 0 {
-			_, _ = fmt.Fprintf(w, "left out: %s %s\n", cli.Count(n, "turn"), u.why)
-		}
-	}
-	added, failed := 0, 0
-	for _, e := range out.Intents {
-		added += len(e.Added)
-		if e.Error != "" {
-			failed++
-			_, _ = fmt.Fprintf(w, "%s: failed: %s\n", e.Intent, strings.ReplaceAll(e.Error, "\n", "; "))
-		}
-	}
-	_, _ = fmt.Fprintf(w, "%s for %s from %s, %d dropped\n",
-		cli.Count(added, "new example"), cli.Count(len(out.Intents)-failed, "intent"), cli.Count(out.Turns, "turn"), len(out.Dropped))
-	if added == 0 {
-		return
-	}
-	printEffects(w, out.Before, out.After, out.Changed, out.Turns)
+// learnView is what the template shows.
+type learnView struct {
+	*Proposal
+	LeftOut       []unfitTurns
+	Failed        []proposedIntent
+	Added, Learnt int // examples, and intents that did not fail
 }
 
-// printEffects prints the effect of an edit: recognised examples, and recorded
-// turns that would be answered differently.
-func printEffects(w io.Writer, before, after leftOut, changed []record.Difference, turns int) {
-	_, _ = fmt.Fprintf(w, "recognised when left out: %s before, %s after\n", before, after)
-	_, _ = fmt.Fprintf(w, "%s of %d would be answered differently by the local classifier\n", cli.Count(len(changed), "recorded turn"), turns)
-	for _, d := range changed[:min(len(changed), shownLearnt)] {
-		_, _ = fmt.Fprintf(w, "  %s  %s → %s%s  “%s”\n", text.OneLine(d.RunID, 44), d.From, d.To, judged(&d), text.OneLine(d.Text, shownLearntText))
+type unfitTurns struct {
+	Turns int
+	Why   string
+}
+
+// effects is the effect of an edit: recognised examples, and recorded turns
+// that would be answered differently.
+type effects struct {
+	Before, After leftOut
+	Changed       []record.Difference
+	Turns         int
+}
+
+// Effects returns the effect of the new examples.
+func (out *Proposal) Effects() effects { return effects{out.Before, out.After, out.Changed, out.Turns} }
+
+// printSummary prints what was found and dropped, and the effect of the
+// examples.
+func (out *Proposal) printSummary(w io.Writer) error {
+	view := learnView{Proposal: out}
+	for _, u := range unfitBecause {
+		if n := out.Unfit[u.reason]; n > 0 {
+			view.LeftOut = append(view.LeftOut, unfitTurns{n, u.why})
+		}
 	}
-	if more := len(changed) - shownLearnt; more > 0 {
-		_, _ = fmt.Fprintf(w, "  and %d more (--json lists all)\n", more)
+	for _, e := range out.Intents {
+		view.Added += len(e.Added)
+		if e.Error == "" {
+			view.Learnt++
+		} else {
+			view.Failed = append(view.Failed, e)
+		}
 	}
+	return report(w, "learn.tmpl", &view)
 }
 
 // String returns the accuracy in words.
@@ -87,7 +85,7 @@ func (l leftOut) String() string {
 }
 
 // judged returns people's feedback on a changed turn.
-func judged(d *record.Difference) string {
+func judged(d record.Difference) string {
 	switch {
 	case d.Right == "":
 		return ""

@@ -44,7 +44,7 @@ func TestReplayReport(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]replayReport{
 		"replay.txt":      {Replayed: replayed(4), MinConfidence: 0.6},
-		"replay_long.txt": {Replayed: replayed(shownReplayed + 2), Intents: "new", Model: "p/m", MinConfidence: 0.5},
+		"replay_long.txt": {Replayed: replayed(52), Intents: "new", Model: "p/m", MinConfidence: 0.5},
 		"replay_none.txt": {Replayed: record.Replayed{Summary: record.Summary{Turns: 3}}, MinConfidence: 0.6},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestLearnReport(t *testing.T) {
 		},
 		Unfit:  map[record.Unfit]int{record.Long: 1, record.Unnamed: 2},
 		Before: leftOut{Examples: 40, Accuracy: 0.9}, After: leftOut{Examples: 44, Accuracy: 0.925, OutOfScope: 0.5, outside: 4},
-		Changed: replayed(shownLearnt + 3).Differences, Turns: 90,
+		Changed: replayed(23).Differences, Turns: 90,
 	}
 	var text bytes.Buffer
 	out.printSummary(&text)

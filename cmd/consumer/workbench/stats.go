@@ -1,15 +1,12 @@
 package workbench
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"intenthint/cmd/consumer/cli"
-	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"
 )
@@ -73,90 +70,27 @@ func (c *Stats) printStats(inv *cli.Invocation, out record.StatsReport) error {
 	return writeStats(inv.Stdout, &out)
 }
 
+// statsView is what the template shows.
+type statsView struct {
+	*record.StatsReport
+	Tables []tallyTable
+}
+
+type tallyTable struct {
+	Name    string
+	Tallies []record.Tally
+	Total   *record.Tally
+}
+
 // writeStats writes a table per group, each with the total as its last line.
 func writeStats(to io.Writer, out *record.StatsReport) error {
-	_, err := fmt.Fprintf(to, "%s of %s; of %d classified, %s are OTHER\n", cli.Count(out.Total.Turns, "turn"), cli.Count(out.Total.Sessions, "session"),
-		out.Total.Classified, share(out.Total.OtherShare))
-	if err != nil {
-		return err
+	view := statsView{StatsReport: out}
+	for _, group := range []tallyTable{{Name: "INTENT", Tallies: out.Intents}, {Name: "SOURCE", Tallies: out.Sources}, {Name: "AGENT", Tallies: out.Agents}, {Name: "DAY", Tallies: out.Days}} {
+		group.Total = &out.Total
+		view.Tables = append(view.Tables, group)
 	}
-	for _, group := range []struct {
-		name    string
-		tallies []record.Tally
-	}{{"INTENT", out.Intents}, {"SOURCE", out.Sources}, {"AGENT", out.Agents}, {"DAY", out.Days}} {
-		if err := writeTallies(to, group.name, group.tallies, out.Total); err != nil {
-			return err
-		}
-	}
-	if err := writeSkills(to, out.Skills); err != nil {
-		return err
-	}
-	if err := writeAgentCost(to, out.Total.Agent); err != nil {
-		return err
-	}
-	return writeSample(to, out.Sample)
+	return report(to, "stats.tmpl", &view)
 }
-
-// writeAgentCost writes what agents asked of their own models, if gateways tell it.
-func writeAgentCost(to io.Writer, a record.AgentCost) error {
-	if a.Turns+a.Calls == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(to, "\nthe agents' own models: %s; of %s, tokens of input %d, read from cache %d, written to cache %d, of output %d; cost %s (HINT_PRICES), without a price: %s\n",
-		cli.Count(a.Calls, "call"), cli.Count(a.Turns, "turn"), a.Input, a.CacheRead, a.CacheWrite, a.Output, money(a.Cost), cli.Count(a.Unpriced, "turn"))
-	return err
-}
-
-func writeSample(to io.Writer, s record.SampleReport) error {
-	if s.Marked == 0 {
-		_, err := fmt.Fprintf(to, "\naccuracy unknown: none of %s is marked (consumer sample)\n", cli.Count(s.Drawn, "random turn"))
-		return err
-	}
-	_, err := fmt.Fprintf(to, "\naccuracy %s, 95 %% interval %s to %s: %d right of %d marked, of %s (consumer sample)\n",
-		share(*s.Accuracy), share(s.Interval[0]), share(s.Interval[1]), s.Right, s.Marked, cli.Count(s.Drawn, "random turn"))
-	return err
-}
-
-func writeTallies(to io.Writer, group string, tallies []record.Tally, total record.Tally) error {
-	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "\n%s\tTURNS\tSHARE\tCONFIDENCE\tLOW\tUNCHANGED\tHELD OUT\tLATE\tCORRECTED\tERRORS\tTOOL CALLS\tFAILED\tMEDIAN\tP95\tMODEL CALLS\tTOKENS\tSKILLS\n", group)
-	line := func(name string, t *record.Tally) {
-		confidence := "-"
-		if t.Confidence != nil {
-			confidence = fmt.Sprintf("%.2f", *t.Confidence)
-		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%d/%d\t%d/%d\n", name, t.Turns, share(t.Share), confidence,
-			t.Low, t.Unchanged, t.HeldOut, t.Late, t.Corrected, t.Errors, t.ToolCalls, t.FailedToolCalls,
-			lasted(t.Duration, t.Duration.MedianMs), lasted(t.Duration, t.Duration.P95Ms), modelCalls(t), t.Tokens.In, t.Tokens.Out, t.SkillsHinted, t.SkillsUsed)
-	}
-	for i := range tallies {
-		line(text.OneLine(cmp.Or(tallies[i].Name, "-"), 60), &tallies[i])
-	}
-	line("all", &total)
-	return w.Flush()
-}
-
-// modelCalls formats the number of model calls, and how many of them failed.
-func modelCalls(t *record.Tally) string {
-	if t.FailedModelCalls == 0 {
-		return strconv.Itoa(t.ModelCalls)
-	}
-	return fmt.Sprintf("%d (%d failed)", t.ModelCalls, t.FailedModelCalls)
-}
-
-func writeSkills(to io.Writer, skills []record.SkillCount) error {
-	if len(skills) == 0 {
-		return nil
-	}
-	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprint(w, "\nSKILL\tHINTED\tUSED\tREAD\n")
-	for _, s := range skills {
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\n", text.OneLine(s.Name, 60), s.Hinted, s.Used, s.Read)
-	}
-	return w.Flush()
-}
-
-func share(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }
 
 // lasted formats a statistic of a duration.
 func lasted(d record.Duration, ms int64) string {

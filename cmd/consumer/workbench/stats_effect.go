@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"intenthint/cmd/consumer/cli"
 	"intenthint/internal/text"
@@ -20,30 +19,36 @@ func (c *Stats) printEffect(inv *cli.Invocation, out record.EffectReport) error 
 	return writeEffect(inv.Stdout, &out)
 }
 
+// effectView is what the template shows.
+type effectView struct {
+	*record.EffectReport
+	Rows []effectRow
+}
+
+// effectRow is one outcome of one intent; the first of an intent has its name.
+type effectRow struct {
+	Name, Sessions, Outcome               string
+	Hinted, HeldOut, Difference, Interval string
+	Verdict                               string
+}
+
 // writeEffect writes the effect of hints, in total and per intent.
 func writeEffect(to io.Writer, out *record.EffectReport) error {
-	all := &out.Total
-	_, err := fmt.Fprintf(to, "with hints: %s, %s; held out: %s, %s\nleft out: %s that changed sides, %d from a time without a holdout (HINT_HOLDOUT)\n",
-		cli.Count(all.Hinted.Sessions, "session"), cli.Count(all.Hinted.Turns, "turn"),
-		cli.Count(all.HeldOut.Sessions, "session"), cli.Count(all.HeldOut.Turns, "turn"),
-		cli.Count(out.Mixed, "session"), out.Outside)
-	if err != nil || all.Hinted.Sessions+all.HeldOut.Sessions == 0 {
-		return err
+	view := effectView{EffectReport: out}
+	if out.Total.Hinted.Sessions+out.Total.HeldOut.Sessions > 0 {
+		view.Rows = effectRows("all", &out.Total, out.MinSessions)
+		for i := range out.Intents {
+			view.Rows = append(view.Rows, effectRows(text.OneLine(out.Intents[i].Name, shownName), &out.Intents[i], out.MinSessions)...)
+		}
 	}
-	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprint(w, "\nINTENT\tSESSIONS\tPER TURN\tWITH HINTS\tHELD OUT\tDIFFERENCE\t95 % INTERVAL\t\n")
-	writeComparison(w, "all", all, out.MinSessions)
-	for i := range out.Intents {
-		writeComparison(w, text.OneLine(out.Intents[i].Name, 60), &out.Intents[i], out.MinSessions)
-	}
-	return w.Flush()
+	return report(to, "effect.tmpl", &view)
 }
 
 // agentsOwn marks what is of the agent's own model.
 const agentsOwn = " (agent)"
 
-// writeComparison writes one line per outcome, the first with the name.
-func writeComparison(w io.Writer, name string, c *record.Comparison, minSessions int) {
+// effectRows returns one row per outcome.
+func effectRows(name string, c *record.Comparison, minSessions int) (rows []effectRow) {
 	sessions := fmt.Sprintf("%d+%d", c.Hinted.Sessions, c.HeldOut.Sessions)
 	for _, row := range []struct {
 		outcome string
@@ -63,11 +68,15 @@ func writeComparison(w io.Writer, name string, c *record.Comparison, minSessions
 		if row.d.Hinted == 0 && row.d.HeldOut == 0 && strings.HasSuffix(row.outcome, agentsOwn) {
 			continue // gateways do not tell it
 		}
-		interval, verdict := verdictOn(row.d, minSessions, row.show)
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, sessions, row.outcome,
-			row.show(row.d.Hinted), row.show(row.d.HeldOut), signed(row.show, row.d.Difference), interval, verdict)
+		shown := effectRow{
+			Name: name, Sessions: sessions, Outcome: row.outcome,
+			Hinted: row.show(row.d.Hinted), HeldOut: row.show(row.d.HeldOut), Difference: signed(row.show, row.d.Difference),
+		}
+		shown.Interval, shown.Verdict = verdictOn(row.d, minSessions, row.show)
+		rows = append(rows, shown)
 		name, sessions = "", ""
 	}
+	return rows
 }
 
 // verdictOn returns an interval and what it means.
