@@ -84,6 +84,10 @@ var hostile = map[string]string{
 	"END behind words":    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa PRIVATE KEY",
 	"headers":             "-----BEGIN PRIVATE KEY-----\nProc-Type:",
 	"home":                "/home/",
+	"homes in a path":     ":/home/home/home/home/home/home/home/home/home/home/home",
+	"homes in a mount":    " /mnt/home/home/home/home/home/home/home/home/home/home/home",
+	"homes, one letter":   " /a/home",
+	"Digest, answered":    "Digest Digest Digest Digest Digest response=",
 	"Users":               `\Users\`,
 	"blanks of Windows":   `C:\Users\a b c d`,
 	"backslashes":         `\`,
@@ -167,6 +171,33 @@ func TestLinear(t *testing.T) {
 		short, long := names(500), names(4000)
 		require.Less(t, growth(func() { redact.JSON(short) }, func() { redact.JSON(long) }, 8), 24.0, "4,000 names to 500")
 	})
+}
+
+// A text built to be slow costs at most so many times as much as prose, and twice as
+// much of it about twice as much. Homes in one path once cost 45 times as much.
+func TestHostileTextsCostLittleMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const size, most = 64 << 10, 30
+	plain := repeat(prose, size)
+	least := took(func() { redact.Text(plain) }, 1, 1e8)
+	for name, s := range hostile {
+		t.Run(name, func(t *testing.T) {
+			s := repeat(s, size)
+			times := took(func() { redact.Text(s) }, 1, 1e7) / least
+			if times > most/2 {
+				times = took(func() { redact.Text(s) }, 1, 1e8) / took(func() { redact.Text(plain) }, 1, 1e8)
+			}
+			require.Less(t, times, float64(most), "times the cost of prose")
+		})
+	}
+	for _, name := range []string{"home", "homes in a path", "Digest", "users, slashes"} {
+		t.Run(name+", a megabyte", func(t *testing.T) {
+			short, long := repeat(hostile[name], 1<<20), repeat(hostile[name], 2<<20)
+			require.Less(t, growth(func() { redact.Text(short) }, func() { redact.Text(long) }, 2), 3.0, "2 MiB to 1 MiB")
+		})
+	}
 }
 
 // growth is how many times as long as short a call of long takes, which has so many

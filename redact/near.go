@@ -44,12 +44,34 @@ func atWord(words ...string) finder {
 	}
 }
 
+// longestHeader is how far after its scheme a field of a header may stand, in bytes.
+const longestHeader = 400 + len("digest ")
+
+// after finds a word, given in lower case, that follows what the first finder finds in
+// the same header. Searching from the word back costs little where the first is
+// repeated.
+func after(first finder, word string) finder {
+	next := index(word)
+	return func(t, low []byte, from int) int {
+		for i := from; ; i++ {
+			if i = next(low, i); i < 0 {
+				return -1
+			}
+			start := max(0, i-longestHeader)
+			if first(t[start:i], low[start:i], 0) >= 0 {
+				return i
+			}
+		}
+	}
+}
+
 // longestBefore is how far a rule looks back, in bytes.
 const longestBefore = 64
 
 // behind finds a directory, given in lower case, ignoring case, after a backslash
 // or after a match of a pattern that ends with another separator and $.
-func behind(before *regexp.Regexp, directory string) finder {
+// reach returns the part of a text that the pattern can match.
+func behind(before *regexp.Regexp, reach func(t []byte) []byte, directory string) finder {
 	first := index(directory)
 	return func(t, low []byte, from int) int {
 		for i := from; ; i++ {
@@ -60,13 +82,47 @@ func behind(before *regexp.Regexp, directory string) finder {
 			case '\\':
 				return i
 			case '/', 'F', 'f': // as in %2F
-				if before.Match(t[max(0, i-longestBefore):i]) {
+				if before.Match(reach(t[max(0, i-longestBefore):i])) {
 					return i
 				}
 			}
 		}
 	}
 }
+
+// longestScheme is the length of what may precede a path, such as "file:", in bytes.
+const longestScheme = 8
+
+// driveOf returns what [drive] can match at the end of t: C:/ or /mnt/c/.
+func driveOf(t []byte) []byte { return t[max(0, len(t)-longestScheme):] }
+
+// pathOf returns what [root] and [anyRoot] can match at the end of t: the separator
+// there, the path before it, and what precedes that. So a path that names a directory
+// many times costs little.
+func pathOf(t []byte) []byte {
+	end := len(t) - 1 // of the path; a separator is / with backslashes, or %2F
+	if t[end] == '/' {
+		for n := 0; n < maxEscapes && end > 0 && t[end-1] == '\\'; n++ {
+			end--
+		}
+	} else {
+		end = max(0, end-len("%2"))
+	}
+	start := end
+	for start > 0 && isPath(t[start-1]) {
+		start--
+	}
+	if start == 0 { // nothing precedes the path
+		return t[end:]
+	}
+	return t[max(0, start-longestScheme):]
+}
+
+// maxEscapes is how many backslashes may precede a slash in quoted text.
+const maxEscapes = 4
+
+// isPath reports whether a path may hold b.
+func isPath(b byte) bool { return isWord(b) || b == '/' }
 
 // longestToName is how far from a sign the name of a secret may begin, and its
 // first letters end, in bytes.

@@ -98,7 +98,7 @@ var rules = []rule{
 	{"redis-cli -a", apiKey, atWord("redis-cli"), passwordOption("redis-cli", "-a"), checkOption},
 	{"unzip -P", apiKey, atWord("unzip"), passwordOption("unzip", "-P"), checkOption},
 	{"sshpass -p", apiKey, atWord("sshpass"), passwordOption("sshpass", "-p"), checkOption},
-	{"Digest", apiKey, atWord("digest"), pattern(`^(?i:digest) [^\n]{0,400}?response="?([0-9a-f]{32,64})\b`), nil},
+	{"Digest", apiKey, after(atWord("digest "), "response="), pattern(`^response="?([0-9a-f]{32,64})\b`), nil},
 	{"session cookie", apiKey, at("jsessionid", "phpsessid", "sessionid", "connect.sid"), pattern(`^(?:JSESSIONID|jsessionid|PHPSESSID|ASP\.NET_SessionId|sessionid|connect\.sid)=([^\s;,"'&:]{16,128})(?:[\s;,"'&]|$)`), checkBearer},
 	{"docker config", apiKey, at(`"auth"`), pattern(`^"auth" ?: ?"([A-Za-z0-9+/]{8,}={0,2})"`), checkBasic},
 	{"kubeconfig", apiKey, at("client-key-data"), pattern(`^client-key-data\\?["']?: ?\\?["']?([A-Za-z0-9+/=]{20,})`), nil},
@@ -112,13 +112,13 @@ var rules = []rule{
 
 	{"e-mail", email, at("@", "%40"), pattern(`^(?:@|%40)(\[[A-Za-z0-9.:]{3,46}\]|` + label + `(?:\.` + label + `)+)`), checkEmail},
 
-	{"home on Windows", userName, behind(drive, "users"), pattern(`^(?i:users)(?:
+	{"home on Windows", userName, behind(drive, driveOf, "users"), pattern(`^(?i:users)(?:
 		\\{1,4}(?:(` + windowsUser + `)\\|(` + windowsWord + `))|
 		\\{0,4}/{1,2}(` + windowsWord + capitals + note + `)\\{0,4}/|
 		(?:\\{0,4}/{1,2}|%2[fF])(` + user + `))`), checkUserName},
 	{"home on old Windows", userName, at("documents and settings"), pattern(`^(?i:documents and settings)\\{1,4}(?:(` + windowsUser + `)\\|(` + windowsWord + `))`), checkUserName},
-	{"home", userName, behind(root, "home"), pattern(`^home` + separator + `(` + user + `)`), checkUserName},
-	{"home on macOS", userName, behind(anyRoot, "users"), pattern(`^Users` + separator + `(` + user + `)`), checkUserName},
+	{"home", userName, behind(root, pathOf, "home"), pattern(`^home` + separator + `(` + user + `)`), checkUserName},
+	{"home on macOS", userName, behind(anyRoot, pathOf, "users"), pattern(`^Users` + separator + `(` + user + `)`), checkUserName},
 
 	{"card", card, atNumber(cardCanFollow), longest(`^\(?(?:(` + cards + `)(?:` + afterNumber + `|\.00[^\w.])|([2-9]\d{12,18})-)`), checkCard},
 	{"phone", phone, atNumber(phoneCanFollow), longest(`^(?:(` + international + `|` + areaCoded + `)|\(?(?:(?P<zero>` + zeroArea + `)|(?P<pairs>` + pairs + `)|(?P<mobile>` + mobiles + `)|(?P<mixed>` + mixed + `)|(` + national + `)))` + afterNumber), checkPhone},
