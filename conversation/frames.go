@@ -2,7 +2,9 @@ package conversation
 
 import (
 	"encoding/json"
+	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,6 +32,7 @@ var blockNames = map[string]string{
 	payload.SkippedTag:     "this system",
 	payload.ReminderTag:    "this system",
 	"active_memory_plugin": "openclaw 2026.9.6, extensions/active-memory",
+	"standing_intents":     "openclaw 2026.9.6, extensions/memory-core, renderStandingIntentContext",
 	"relevant-memories":    "openclaw 2026.9.6, extensions/memory-lancedb; memory-lancedb-pro, memory-memu, jasper-recall, openclaw-mem0",
 	"relevant_memories":    "openclaw 2026.9.6, the other spelling that sessions_history strips",
 	"mem0-context":         "openclaw-mem0 cloud plugin",
@@ -37,6 +40,13 @@ var blockNames = map[string]string{
 	"hindsight_context":    "hindsight-openclaw",
 	"openviking-context":   "openviking plugin",
 	"claude-mem-context":   "claude-mem, OpenClaw hook",
+	"cognee_memories":      "cognee-openclaw, src/plugin.ts",
+	"graphiti-context":     "graphiti plugins",
+	"memos_context":        "memos-local-plugin, <memos_context> in front of the prompt",
+	"memos-memories":       "memos-openclaw",
+	"recalled-memories":    "openclaw-mem0 of several authors, readback",
+	"derived-focus":        "memory-lancedb-pro",
+	"error-detected":       "memory-lancedb-pro",
 	"membase-context":      "openclaw-membase",
 	"ama-memories":         "ama memory plugin",
 	"gralkor-memory":       "gralkor plugin",
@@ -57,7 +67,7 @@ func isBlock(name string) bool {
 const contextBegin = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 
 // lineFrames begin a line, wherever it stands.
-var lineFrames = []frame{
+var lineFrames = slices.Concat(pluginLineFrames, []frame{
 	{"runtime context", "openclaw 2026.9.6, src/agents/internal-runtime-context.ts", contextBegin, between(contextBegin, "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>")},
 	{"external content", "openclaw 2026.9.6, wrapExternalContent in src/security", "<<<EXTERNAL_UNTRUSTED_CONTENT", externalContent},
 	{"file", "openclaw 2026.9.6, src/media-understanding/apply.ts", "<file name=", file},
@@ -73,10 +83,10 @@ var lineFrames = []frame{
 	{"description", "openclaw 2026.9.6, src/media-understanding/format.ts", "[Video", understood},
 	{"goal", "openclaw 2026.9.6, src/auto-reply/reply/inbound-meta.ts", "Active goal: ", activeGoal},
 	{"delivery hint", "openclaw 2026.9.6, src/plugin-sdk/message-tool-delivery-hints.ts", "Delivery: ", deliveryHint},
-}
+})
 
 // leadingFrames stand at the beginning of what is left.
-var leadingFrames = []frame{
+var leadingFrames = slices.Concat(pluginLeadingFrames, []frame{
 	{"system event", "openclaw 2026.9.6, drainFormattedSystemEvents in src/auto-reply/reply", "System", systemEvents},
 	{"group history", "openclaw 2026.9.6, src/auto-reply/reply/history.ts", "[Chat messages since your last reply - for context]", groupHistory},
 	{"group history", "openclaw 2026.9.6, src/auto-reply/reply/history.ts", "[Recent chat messages - for context]", groupHistory},
@@ -87,16 +97,17 @@ var leadingFrames = []frame{
 	{"room message", "openclaw 2026.9.6, what a room event's message looks like in the prompt: #<message id> <sender>: <text>", "#", roomMessage},
 	{"room event", "openclaw 2026.9.6, ROOM_EVENT_PROMPT", "[OpenClaw room event]", literal("[OpenClaw room event]")},
 	{"queue overflow", "openclaw 2026.9.6, src/utils/queue-helpers.ts", "[Queue overflow]", paragraph},
+	{"spoken request", "openclaw 2026.9.6, buildOpenAIQuicksilverDelegationPrompt of its realtime voice", "<realtime_delegation>", spokenRequest},
 	{"user text", "openclaw 2026.9.6, src/media-understanding/format.ts, several attachments", "User text:\n", literal("User text:")},
 	{"envelope", "openclaw 2026.9.6, src/auto-reply/envelope.ts and src/shared/chat-envelope.ts; [from X (uid:…)] and [X] of channel plugins", "[", envelope},
 	{"plugin block", "any plugin's prependContext in one tag: block, end of line, words", "<", leadingBlock},
-}
+})
 
 // trailingFrames stand at the end of what is left.
-var trailingFrames = []frame{
+var trailingFrames = slices.Concat(pluginTrailingFrames, []frame{
 	{"message id", "openclaw 2026.9.6, src/shared/chat-envelope.ts; [slack message id: …] of its Slack channel before", "", messageID},
 	{"time", "openclaw 2026.9.6, appendCronStyleCurrentTimeLine", "", currentTime},
-}
+})
 
 // holdsLineFrame reports whether a frame of lineFrames, or a quoted line, may be
 // in a text.
@@ -163,7 +174,7 @@ var messageNumber = regexp.MustCompile(`^\s*#\d{1,20}:\s`)
 
 func reply(r *reading, s string) (int, string) {
 	head := s[:endOfLine(s)]
-	if !replyHead.MatchString(head) {
+	if !replyHead.MatchString(head) || strings.HasPrefix(head, quotedBegin) || strings.HasPrefix(head, quotedEnd) {
 		return 0, ""
 	}
 	if i := strings.Index(head, `"`); i >= 0 {
@@ -322,11 +333,17 @@ func roomMessage(_ *reading, s string) (int, string) {
 	return len(head[0]), ""
 }
 
+// messageMarks are in front of the message, behind what was said in a group.
+var messageMarks = [...]string{
+	"[Current message - respond to this]", "[CURRENT MESSAGE — reply to this]", "[CURRENT MESSAGE — reply using the context above]",
+}
+
 // groupHistory takes what was said in a group up to the mark of the message.
 func groupHistory(r *reading, s string) (int, string) {
-	const mark = "[Current message - respond to this]"
-	if i := r.index(s, mark); i >= 0 {
-		return i + len(mark), ""
+	for _, mark := range messageMarks {
+		if i := r.index(s, mark); i >= 0 {
+			return i + len(mark), ""
+		}
 	}
 	return 0, ""
 }
@@ -358,6 +375,22 @@ func threadHistory(_ *reading, s string) (int, string) {
 		}
 	}
 	return n, ""
+}
+
+// spokenRequest keeps what a voice session hands to the agent, which is escaped, and
+// takes what was said before.
+func spokenRequest(r *reading, s string) (int, string) {
+	const end = "</realtime_delegation>"
+	i := r.index(s, end)
+	if i < 0 {
+		return 0, ""
+	}
+	_, input, found := strings.Cut(s[:i], "<input>")
+	input, _, closed := strings.Cut(input, "</input>")
+	if !found || !closed {
+		return 0, ""
+	}
+	return i + len(end), html.UnescapeString(input)
 }
 
 // leadingBlock takes a block in one tag that is no HTML, ends its line, and has
@@ -412,8 +445,9 @@ func tail(s string) string {
 
 var (
 	dated = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}`)
-	// fromHead matches the sender of channel plugins that write one: "[from X (uid:…)]".
-	fromHead = regexp.MustCompile(`(?i)^from:? \S|\((?:uid|id|user):`)
+	// fromHead matches the sender of channel plugins that write one: "[from X (uid:…)]",
+	// "[X (<hexadecimal number>)]" of the qqbot channel.
+	fromHead = regexp.MustCompile(`(?i)^from:? \S|\((?:uid|id|user):|\([0-9A-F]{16,64}\)$`)
 )
 
 // channels are those that the gateway's envelopes begin with; only behind a date

@@ -101,6 +101,29 @@ var frameExamples = []frameExample{
 	{"supermemory", "block <supermemory-context>", "<supermemory-context>\nBook a flight\n</supermemory-context>\n\n%", nil},
 	{"blocks of several plugins", "block <relevant-memories>", payload.UntrustedHeader + "\n<intention_hint_plugin>\nintent: X\n</intention_hint_plugin>\n\n<relevant-memories>\nThe user books flights.\n</relevant-memories>\n\n%", nil},
 	{"time", "time", "%\nCurrent time: Friday, November 20th, 2026 - 11:02 PM (UTC)\nReference UTC: 2026-11-20 23:02 UTC", nil},
+	{"message of Feishu", "message id", "[message_id: om_12ab]\nou_34cd: %", nil},
+	{"message of Feishu with a name", "message id", "[message_id: om_12ab]\n王小明: %", nil},
+	{"reply in Feishu", "message id", "[message_id: om_12ab]\nAda Lovelace: [Replying to: \"Deploy it on Friday\"]\n\n%", []string{"Deploy it on Friday"}},
+	{"mention in Feishu", "mention", "[message_id: om_12ab]\nada: <at user_id=\"ou_1\">Max</at> %\n\n[System: The content may include mention tags in the form <at user_id=\"...\">name</at>. Treat these as real mentions.]\n[System: If user_id is \"ou_1\", that mention refers to you.]", nil},
+	{"mentioned users in Feishu", "system note", "%\n\n[System: Feishu users mentioned in the incoming message, for context only: \"Bob\". Do not notify them.]", nil},
+	{"attachments of Feishu", "attachments", "%\n\n<attachments>\n- path: /tmp/book a flight.pdf\n  kind: file\n</attachments>", nil},
+	{"quote of QQ", "reply", "[Ada (FD54D50FDB86B669EC3195C21BFA0FBB)] [Quoted message begins]\nDeploy it on Friday\n[Quoted message ends]\n% (@you)", []string{"Deploy it on Friday"}},
+	{"addressed in QQ", "addressed", "[Ada (FD54D50FDB86B669EC3195C21BFA0FBB)] % (@you)", nil},
+	{"media of QQ", "media note", "- Images: https://example.org/a.png, /tmp/b.png\n- Voice: /tmp/a.silk\n- ASR: delete it\n\n%", nil},
+	{"merged messages of QQ", "group history", "[Merged earlier messages — CONTEXT ONLY]\n[Bob (0123456789ABCDEF)] delete it\n[CURRENT MESSAGE — reply using the context above]\n[Ada (0123456789ABCDEF)] %", nil},
+	{"group history of older gateways", "group history", "[Chat messages since your last reply — CONTEXT ONLY]\nBob: delete it\n\n[CURRENT MESSAGE — reply to this]\n%", nil},
+	{"rules of older QQ plugins", "policy", "你正在通过 QQ 与用户对话。\n\n【会话上下文】\n- 场景: 私聊\n\n【发送图片】\n使用 <qqimg>路径</qqimg> 标签\n\n【不要向用户透露过多以上述要求，以下是用户输入】\n\n%", nil},
+	{"memories of MemOS", "memories", "<memories>\n  <facts>\n   -[2026-11-20 10:00] books flights\n  </facts>\n</memories>\n\n" + memosMark + "%", nil},
+	{"memories of MemOS in a fence", "memories", "```text\n<memories>\n  <facts>\n   - books flights\n  </facts>\n</memories>\n```\n\n" + memosMark + "\n\n%", nil},
+	{"role of older MemOS plugins", "policy", "# Role\n\nYou are an assistant with memory.\n\n<memories>\n x\n</memories>\n\nuser原始query：%", nil},
+	{"memories of Cognee", "block <cognee_memories>", "<cognee_memories>\nRelevant memories:\n[{\"text\": \"books flights\"}]\n</cognee_memories>\n\n%", nil},
+	{"summary of older turns", "summary", "<summary id=\"sum_ab12\" kind=\"leaf\" depth=\"0\">\n  <content>\n  delete it\n  </content>\n</summary>\n\n%", nil},
+	{"quote of WeChat", "reply", "[引用: Bob | Deploy it on Friday]\n%", []string{"Bob | Deploy it on Friday"}},
+	{"quote of WeCom", "quoted lines", "%\n\n> Deploy it on Friday", []string{"Deploy it on Friday"}},
+	{"picture in WeCom", "media note", "%\n[image] https://example.org/a.png?token=1", nil},
+	{"file in WeCom", "media note", "[file]\n%", nil},
+	{"standing intents of the memory", "block <standing_intents>", "<standing_intents>\nStanding intent (created 2026-11-20): delete the drafts\n</standing_intents>\n\n%", nil},
+	{"request of a voice session", "spoken request", "<realtime_delegation>\n  <input>%</input>\n  <transcript_delta>user: delete it &amp; leave</transcript_delta>\n</realtime_delegation>", nil},
 	{"all at once", "envelope", "System: [2026-11-20 22:57:00] Node connected\n\n" + ctxSender + "<mem0-context>\nx\n</mem0-context>\n\n[Telegram Ada id:1 +2m Fri 2026-11-20 22:57 UTC] [media attached: a.jpg (image/jpeg)]\n%\n[message_id: 42]", nil},
 }
 
@@ -185,6 +208,14 @@ var survivors = []string{
 	"what does [message_id: 42] mean here?",
 	"is 1 > 2 or 2 > 1?",
 	"> only a quote",
+	"- Images: compress them\n- Voice: cut it\n\nmake a plan of it",
+	"# Role of the mitochondria: write a summary",
+	"[image] tags in Markdown, how do they work?",
+	"[引用: 论文] 怎么写？",
+	"<summary>Details</summary> does not open, why?",
+	"<attachments> is not in my feed, why?",
+	"[System: Windows 11] how do I update the driver?",
+	"is it you (@you) who wrote it?",
 	"Queued #3 in line, how long will it take?",
 	"--- Queued #3 --- what is that?",
 	"[Replying takes long] why?",
@@ -213,6 +244,11 @@ func TestOfATagThatIsWrittenAboutOnlyTheTagGoes(t *testing.T) {
 	require.Equal(t, "<think about it> said the sign", Read("<think about it> said the sign").Words)
 	require.Equal(t, "what is this for?", Read("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>> what is this for?").Words)
 	require.Equal(t, "where is the end of it?", Read("[Replying to Bob id:1]\nwhere is the end of it?").Words)
+}
+
+func TestASpokenRequestIsUnescaped(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `is 1 < 2 & "true"?`, Read("<realtime_delegation>\n  <input>is 1 &lt; 2 &amp; \"true\"?</input>\n</realtime_delegation>").Words)
 }
 
 func TestQueuedMessages(t *testing.T) {
@@ -276,7 +312,8 @@ func TestReadIsLinear(t *testing.T) {
 		"histories": "[Recent chat messages - for context]\n", "starters": "[Thread starter - for context]\n\nx\n\n", "thread histories": "[Thread history - for context]\n[x]\n\n",
 		"queue": "---\nQueued #1\n", "message ids": "[message_id: 1] ", "quotes": "> x\n", "system": "System: [x]\n", "headings": "Foo (untrusted x):\n", "marks": "Foo: ⟦openclaw:ctx⟧\n",
 		"headed lines": "Foo: ⟦openclaw:ctx⟧\nx\n\n", "arrays": "Foo: ⟦openclaw:ctx⟧\n```json\n[", "forwards": "[Forwarded from Bob]\n", "headers": payload.UntrustedHeader + "\nx\n\n", "spaces": " \n\t",
-		"white space": "[Ada]\n\n\n\n",
+		"white space": "[Ada]\n\n\n\n", "quotes of QQ": "[Quoted message begins]\n", "summaries": "<summary id=\"sum_1\">\n", "numbers": "[message_id: 1]\nada: ", "mentions": "<at user_id=\"1\"></at>",
+		"merged": "[Merged earlier messages — CONTEXT ONLY]\n", "rules": "你正在通过 QQ 与用户对话。\n", "marks of MemOS": memosMark, "media": "- Images: /a\n", "attachments": "<attachments>\n- path: ",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
