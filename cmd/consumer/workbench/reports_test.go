@@ -72,9 +72,9 @@ func TestLearnReport(t *testing.T) {
 		Changed: replayed(23).Differences, Turns: 90,
 	}
 	var text bytes.Buffer
-	out.printSummary(&text)
+	require.NoError(t, out.printSummary(&text))
 	out = Proposal{Turns: 1}
-	out.printSummary(&text)
+	require.NoError(t, out.printSummary(&text))
 	golden.Equal(t, "learn.txt", text.String())
 }
 
