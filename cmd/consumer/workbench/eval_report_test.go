@@ -64,13 +64,13 @@ func TestEvalReport(t *testing.T) {
 
 func TestEvalReportCutsLongLists(t *testing.T) {
 	t.Parallel()
-	changes := make([]change, shownChanges+3)
+	changes := make([]change, 23)
 	e := &Evaluation{Against: &comparison{Better: changes}}
 	text := evalText{Evaluation: e, data: "d"}
 	var out strings.Builder
-	require.NoError(t, text.against(&out))
+	require.NoError(t, report(&out, "against", &text))
 	require.Contains(t, out.String(), "BETTER (23)")
-	require.Equal(t, shownChanges, strings.Count(out.String(), "\nd:0:"))
+	require.Equal(t, 20, strings.Count(out.String(), "\nd:0:"))
 	require.Contains(t, out.String(), "… and 3 more (--json lists all)")
 }
 
