@@ -235,7 +235,7 @@ var settings = []setting{
 
 // pluginFields are the fields of the config object that only the gateway plugin
 // reads.
-var pluginFields = []string{"breaker", "buffer", "enabled", "history", "hooks", "usage"}
+var pluginFields = []string{"breaker", "buffer", "enabled", "history", "hooks", "natsContext", "usage"}
 
 // Variable describes one environment variable; Default is "" for none.
 type Variable struct{ Name, Default, Meaning string }

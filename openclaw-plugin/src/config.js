@@ -17,6 +17,7 @@ export const VERSION = manifest.version;
  * @property {boolean} enabled
  * @property {string[]} natsUrl
  * @property {number} natsPort port on this machine, used when natsUrl is empty
+ * @property {string} natsContext a context of the nats command line, by name or as a file; empty for the consumer's own
  * @property {string} natsCreds
  * @property {string} natsNkey
  * @property {string} natsCa
@@ -118,6 +119,7 @@ function read(o, resolvePath, mainKey) {
     const path = o.text(name);
     return path === "" ? "" : resolvePath(path);
   };
+  const context = o.text("natsContext");
   const queryMode = o.word("queryMode", ["message", "recent", "full"], "recent");
   const denied = o.list("deniedChatIds", [], { unusable: NOWHERE });
   const alone = o.values.classifier === "local" && missing(o.values.writer || undefined);
@@ -128,6 +130,7 @@ function read(o, resolvePath, mainKey) {
     enabled: o.flag("enabled", true),
     natsUrl: o.list("natsUrl", []),
     natsPort: Math.max(0, o.number("natsPort", 0, -1, 65_535)) || 4222,
+    natsContext: /[/\\]|\.json$/.test(context) ? resolvePath(context) : context,
     natsCreds: file("natsCreds"),
     natsNkey: file("natsNkey"),
     natsCa: file("natsCa"),

@@ -7,12 +7,14 @@ import { connect as secure, createSecureContext } from "node:tls";
 
 import { AuthorizationError, connect, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 
+import { place } from "./context.js";
 import { message } from "./values.js";
 
 /**
  * @typedef {import("@nats-io/transport-node").NatsConnection} NatsConnection
  * @typedef {import("@nats-io/transport-node").ConnectionOptions} ConnectionOptions
  * @typedef {"idle" | "connecting" | "up" | "down" | "closed"} State
+ * @typedef {ConnectionOptions & {context?: string}} Dial context is the file that names the user: its password is for a server that asks for one
  */
 
 /** Limit for one attempt to connect. */
@@ -27,13 +29,16 @@ const MAX_PAUSE_MS = 5000;
 /**
  * Turns the plugin's options into the client's. Reads files, and throws when one is unreadable.
  *
- * @param {import("./config.js").Options} options
- * @returns {ConnectionOptions}
+ * @param {import("./config.js").Options} given
+ * @returns {Dial}
  */
-export function connectionOptions(options) {
-  const servers = options.natsUrl.length > 0 ? options.natsUrl : [`nats://127.0.0.1:${options.natsPort}`];
-  /** @type {ConnectionOptions} */
+export function connectionOptions(given) {
+  const options = place(given);
+  /** @type {Dial} */
   const out = {
+    ...(options.context && { context: options.context }),
+    ...(options.user && { user: options.user, pass: options.password }),
+    ...(options.token && { token: options.token }),
     name: "openclaw-plugin-intenthint",
     servers: [],
     timeout: DIAL_MS,
@@ -42,7 +47,7 @@ export function connectionOptions(options) {
     maxPingOut: 2,
   };
   const hosts = [];
-  for (const server of servers) {
+  for (const server of options.natsUrl) {
     const url = named("natsUrl", () => new URL(server.includes("://") ? server : `nats://${server}`));
     if (url.protocol !== "nats:" && url.protocol !== "tls:") {
       throw new Error(`natsUrl: only nats:// and tls:// addresses are supported, not ${url.protocol}//`);
@@ -141,7 +146,7 @@ export class Connection {
   #firstDial;
 
   /**
-   * @param {() => ConnectionOptions} options
+   * @param {() => Dial} options
    * @param {(state: State, reason: string) => void} onChange
    */
   constructor(options, onChange) {
@@ -234,10 +239,10 @@ export class Connection {
 /**
  * Connects to the first server that is available, starting with a random one.
  *
- * @param {ConnectionOptions} options
+ * @param {Dial} dial
  * @returns {Promise<NatsConnection>}
  */
-async function connectAny(options) {
+async function connectAny({ context = "", ...options }) {
   /** @type {unknown} */
   let failure;
   const servers = [options.servers ?? []].flat();
@@ -246,7 +251,7 @@ async function connectAny(options) {
     /** @type {ConnectionOptions["tls"] | undefined} */
     let tls;
     try {
-      tls = await greeted(server, options.tls);
+      tls = await greeted(server, options.tls, context);
       return await connect({ ...options, servers: [server], ...(tls && { tls }) });
     } catch (error) {
       failure = new Error(explained(error, tls !== undefined), { cause: error });
@@ -265,7 +270,7 @@ function explained(error, encrypted) {
   const said = message(error);
   const code = String(/** @type {any} */ (error)?.code ?? "");
   if (error instanceof AuthorizationError) {
-    return `${said}: check the user and password in natsUrl, or natsCreds, natsNkey or natsCert`;
+    return `${said}: check the user and password in natsUrl, or natsCreds, natsNkey, natsCert or natsContext`;
   }
   if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code)) {
     return `the server's certificate is not trusted (${code}): natsCa must be the authority that issued it`;
@@ -283,9 +288,10 @@ function explained(error, encrypted) {
  *
  * @param {string} server host:port
  * @param {ConnectionOptions["tls"]} tls
+ * @param {string} context when it names the user, a server that asks for none is another one, and gets no password
  * @returns {Promise<ConnectionOptions["tls"] | undefined>} TLS options when the server offers TLS
  */
-function greeted(server, tls) {
+function greeted(server, tls, context) {
   const { hostname, port } = new URL(`nats://${server}`);
   const host = hostname.replace(/^\[|\]$/g, "");
   // Given an IP address the client passes no host to TLS, which would then expect "localhost".
@@ -296,6 +302,10 @@ function greeted(server, tls) {
     const socket = dial({ host, port: Number(port) || 4222 });
     socket.setTimeout(DIAL_MS, () => socket.destroy(new Error("the server sent no greeting")));
     socket.once("data", (info) => {
+      if (context && !/"auth_required":\s*true/.test(info.toString())) {
+        socket.destroy(new Error(`the server asks for no user, so it is not that of ${context}`));
+        return;
+      }
       if (!/"tls_(required|available)":\s*true/.test(info.toString())) {
         resolve(undefined);
         socket.destroy();

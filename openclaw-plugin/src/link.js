@@ -172,5 +172,5 @@ export class Link {
  * @param {Options} o
  */
 function keyOf(o) {
-  return JSON.stringify([o.natsUrl, o.natsPort, o.natsCreds, o.natsNkey, o.natsCa, o.natsCert, o.natsKey, o.natsInboxPrefix]);
+  return JSON.stringify([o.natsUrl, o.natsPort, o.natsContext, o.natsCreds, o.natsNkey, o.natsCa, o.natsCert, o.natsKey, o.natsInboxPrefix]);
 }

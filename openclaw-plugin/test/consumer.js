@@ -43,7 +43,7 @@ export async function start(built, { port, name, conf, user = "" }) {
   const data = join(built.directory, name);
   // The original form names the goal, and so what was asked.
   /** @type {Record<string, string>} */
-  const settings = { HINT_NATS_PORT: String(port), HINT_DATA_DIR: data, HINT_HTTP_ADDR: "off", HINT_LOG_FORMAT: "json", HINT_REPEAT: "always", HINT_FORM: "original", HINT_EMBEDDING_MODEL: "off" };
+  const settings = { HINT_NATS_PORT: String(port), HINT_DATA_DIR: data, HINT_HTTP_ADDR: "off", HINT_AUTH: "off", HINT_LOG_FORMAT: "json", HINT_REPEAT: "always", HINT_FORM: "original", HINT_EMBEDDING_MODEL: "off" };
   if (conf !== undefined) {
     settings.HINT_NATS_CONF = join(built.directory, `${name}.conf`);
     writeFileSync(settings.HINT_NATS_CONF, `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${data}/js" }\n${conf}\n`);

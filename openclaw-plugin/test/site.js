@@ -52,10 +52,11 @@ export async function launch(file, args, env, ready) {
  * @param {string} dir of its files
  * @param {string} conf
  * @param {Record<string, string>} [env]
+ * @param {number} [at] its port, free by default
  */
-export async function startNats(bin, dir, conf, env = {}) {
+export async function startNats(bin, dir, conf, env = {}, at = 0) {
   mkdirSync(dir, { recursive: true });
-  const port = await freePort();
+  const port = at || (await freePort());
   const file = join(dir, `${port}.conf`);
   writeFileSync(file, `listen: "127.0.0.1:${port}"\njetstream { store_dir: "${dir}/js-${port}" }\n${conf}\n`);
   const server = await launch(join(bin, "nats-server"), ["-c", file], env, "Server is ready");
