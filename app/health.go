@@ -46,7 +46,7 @@ func (a *App) listen(ctx context.Context) (err error) {
 		return nil
 	})
 	a.metrics.ready.ask(func() bool { return a.health.ready.Run(a.grace).Status == "ok" })
-	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: a.cfg.HTTP.Addr, Fixed: a.cfg.HTTP.Fixed, Log: a.log})
+	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: a.cfg.HTTP.Addr, Fixed: a.cfg.HTTP.Fixed, Bases: basesOf(a.cfg.HTTP.Public), Log: a.log})
 	if err != nil {
 		return err
 	}

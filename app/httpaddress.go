@@ -76,3 +76,14 @@ func dialableHTTP(addr string) string {
 	}
 	return net.JoinHostPort(host, port)
 }
+
+// basesOf returns the base paths of public URLs, those that have one.
+func basesOf(public []string) []string {
+	var out []string
+	for _, text := range public {
+		if u, err := url.Parse(text); err == nil && u.Path != "" {
+			out = append(out, u.Path)
+		}
+	}
+	return out
+}

@@ -134,7 +134,10 @@ type Store struct {
 type HTTP struct {
 	Addr  string // host:port; "" means nowhere
 	Token string // required by the pages; "" for one that is made, or none with AuthOff
-	Fixed bool   // the operator chose Addr: no other port is tried when it is in use
+	// Public are the URLs of the pages behind a reverse proxy, of the form
+	// scheme://host[:port][/base].
+	Public []string
+	Fixed  bool // the operator chose Addr: no other port is tried when it is in use
 }
 
 // Policy determines which turns get a hint (contract §4). Patterns of agents
@@ -400,6 +403,9 @@ func (c *Config) doubts() []Warning {
 	}
 	if host, _, err := net.SplitHostPort(c.HTTP.Addr); err == nil && !netaddr.IsLoopback(host) && !c.AllowOpen {
 		warn("HINT_HTTP_ADDR", c.HTTP.Addr, " is reachable from other machines, and its metrics and health checks require no authentication; HINT_ALLOW_OPEN=1 confirms that this is intended")
+	}
+	if len(c.HTTP.Public) > 0 && c.HTTP.Token == "" && c.Auth == AuthOff {
+		warn("HINT_HTTP_PUBLIC", strings.Join(c.HTTP.Public, ","), " is served without a token; the reverse proxy must ask who comes")
 	}
 	for _, hook := range slices.Sorted(maps.Keys(c.HookTimeouts)) {
 		if subjects.KindOf(hook) != subjects.Decision {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,7 +115,7 @@ func TestSettingsHaveTheNamesOfTheContract(t *testing.T) {
 	}
 	// The names of contract §9, so that none is lost.
 	for name := range strings.FieldsSeq(`HINT_NATS_URL HINT_NATS_CREDS HINT_NATS_CONF HINT_NATS_PORT HINT_DATA_DIR HINT_SUBJECT_PREFIX
-		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_AUTH HINT_HTTP_TOKEN HINT_LOG_FORMAT HINT_LOG_LEVEL
+		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_AUTH HINT_HTTP_TOKEN HINT_HTTP_PUBLIC HINT_LOG_FORMAT HINT_LOG_LEVEL
 		HINT_CONFIG HINT_CLASSIFIER HINT_LOCAL_ACCEPT HINT_MIN_CONFIDENCE HINT_AGENTS HINT_TRIAGE HINT_KNOWHUB HINT_HOOK_TIMEOUTS
 		HINT_INTENT_DENY HINT_MODEL HINT_MODEL_FALLBACK HINT_EMBEDDING_MODEL HINT_PROVIDERS HINT_ALLOWED_CHAT_TYPES HINT_ALLOWED_CHAT_IDS HINT_DENIED_CHAT_IDS
 		HINT_QUERY_MODE HINT_CONTEXT_WINDOW HINT_TIMEOUT_MS HINT_INTENTS_DIR HINT_COMPLEXITY_PROMPTS HINT_USER_TIMEZONE HINT_MAX_INFLIGHT
@@ -274,6 +275,7 @@ func TestGoodValues(t *testing.T) {
 		{"knowhub everywhere, with a token", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":"t"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Token }, "t"},
 		{"knowhub everywhere, but off", "HINT_KNOWHUB", `{"listen":"0.0.0.0:8000"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Enabled }, false},
 		{"authentication", "HINT_AUTH", "OFF", func(c *Config) any { return c.Auth }, "off"},
+		{"public URLs", "HINT_HTTP_PUBLIC", "https://Hints.Example.org/intent/, http://10.0.0.5:8080", func(c *Config) any { return c.HTTP.Public }, []string{"https://hints.example.org/intent", "http://10.0.0.5:8080"}},
 		{"token of the pages", "HINT_HTTP_TOKEN", "t", func(c *Config) any { return c.HTTP.Token }, "t"},
 		{"empty is not set", "HINT_TIMEOUT_MS", "", timeout, 3 * time.Second},
 	} {
@@ -371,6 +373,9 @@ func TestBadValues(t *testing.T) {
 		{"history", "HINT_HISTORY_LIMIT", "-1", "whole number"},
 		{"history fraction", "HINT_HISTORY_LIMIT", "1.5", "whole number"},
 		{"http without a port", "HINT_HTTP_ADDR", "localhost", "host:port"},
+		{"public name without a scheme", "HINT_HTTP_PUBLIC", "hints.example.org", "such as https://hints.example.org/intent"},
+		{"public URL with a query", "HINT_HTTP_PUBLIC", "https://h/?a=b", "at most a path"},
+		{"public URL with dots", "HINT_HTTP_PUBLIC", "https://h/a/../b", "at most a path"},
 		{"http port", "HINT_HTTP_ADDR", "localhost:99999", "host:port"},
 		{"log format", "HINT_LOG_FORMAT", "xml", "auto, text, json"},
 		{"log level", "HINT_LOG_LEVEL", "loud", "debug, info, warn, error"},
@@ -511,6 +516,24 @@ func TestACertificateAndItsKeyBelongTogether(t *testing.T) {
 			require.Len(t, problems, 1)
 			require.Equal(t, "HINT_NATS_CERT", problems[0].Variable)
 			require.Contains(t, problems[0].Allowed, "HINT_NATS_KEY")
+		})
+	}
+}
+
+func TestPagesForThePublicWithoutATokenAreAWarning(t *testing.T) {
+	for name, settings := range map[string]map[string]string{"made": nil, "set": {"HINT_AUTH": "off", "HINT_HTTP_TOKEN": "t"}, "none": {"HINT_AUTH": "off"}} {
+		t.Run(name, func(t *testing.T) {
+			all := map[string]string{"HINT_HTTP_PUBLIC": "https://hints.example.org/intent"}
+			maps.Copy(all, settings)
+			_, warnings, err := load(t, all)
+			require.NoError(t, err)
+			if name != "none" {
+				require.Empty(t, warnings)
+				return
+			}
+			require.Len(t, warnings, 1)
+			require.Equal(t, "HINT_HTTP_PUBLIC", warnings[0].Variable)
+			require.Contains(t, warnings[0].Message, "the reverse proxy must ask who comes")
 		})
 	}
 }
@@ -667,6 +690,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		{"token of knowhub", "HINT_KNOWHUB", `{"port":1,"token":"` + secret + `"}`},
 		{"token with an escape", "HINT_KNOWHUB", `{"port":1,"token":"a\"` + secret + `"}`},
 		{"token of knowhub that no header takes", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":"` + secret + ` "}`},
+		{"password of a public URL", "HINT_HTTP_PUBLIC", "https://bob:" + secret + "@h"},
 		{"authentication by halves", "HINT_AUTH", "maybe"},
 		{"token of the pages that no header takes", "HINT_HTTP_TOKEN", secret + "\n" + secret},
 		{"creds as data", "HINT_DATA_DIR", creds},

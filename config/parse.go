@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -238,6 +239,23 @@ func httpAddr(text string) (string, error) {
 		return "", errors.New("must be host:port such as 127.0.0.1:8377, or off")
 	}
 	return text, nil
+}
+
+// publicURLs parses the URLs of the pages behind a reverse proxy.
+func publicURLs(text string) ([]string, error) {
+	elements, err := list(text)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range elements {
+		u, err := url.Parse(e)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+			u.RawQuery != "" || u.Fragment != "" || u.RawPath != "" || path.Clean("/"+u.Path) != "/"+strings.Trim(u.Path, "/") {
+			return nil, fmt.Errorf("must be a list of URLs of a name and at most a path, such as https://hints.example.org/intent (%q is none)", e)
+		}
+		elements[i] = u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimRight(u.EscapedPath(), "/")
+	}
+	return elements, nil
 }
 
 func subjectPrefix(text string) (string, error) {

@@ -156,6 +156,8 @@ var settings = []setting{
 		setting{field: "httpAddr", def: "127.0.0.1:8377", restart: true, doc: "address of /healthz, /readyz and /metrics, or off; if the default is in use, a free port is used"}),
 	in(func(c *Config) *string { return &c.HTTP.Token }, tokenText,
 		setting{field: "httpToken", restart: true, secret: true, shown: "<data>/token", doc: "token required by the pages and by requests that change something there"}),
+	in(func(c *Config) *[]string { return &c.HTTP.Public }, publicURLs,
+		setting{field: "httpPublic", restart: true, doc: "public URLs of the pages behind a reverse proxy, comma-separated (https://hints.example.org/intent); their names are answered"}),
 	in(func(c *Config) *string { return &c.Log.Format }, oneOf[string]("auto", "text", "json"),
 		setting{field: "logFormat", def: "auto", restart: true, doc: "auto, text or json; auto is text on a terminal and JSON elsewhere"}),
 	in(func(c *Config) *slog.Level { return &c.Log.Level }, logLevel,

@@ -34,6 +34,9 @@ type Options struct {
 	// differ if the setting leaves the port or the address open. Both are
 	// host:port.
 	Configured, Listening string
+	// Public are the URLs of the pages behind a reverse proxy, scheme://host[:port][/base]
+	// (HINT_HTTP_PUBLIC). With any, links are relative.
+	Public []string
 	// Token is HINT_HTTP_TOKEN; "" means that no token is needed.
 	Token string
 	// Parts returns what the overview shows.
@@ -72,7 +75,13 @@ func New(o Options) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening address: %w", err)
 	}
-	c.guard = newGuard(configured, listening, port, o.Token)
+	at, err := parsePublic(o.Public)
+	if err != nil {
+		return nil, err
+	}
+	if c.guard, err = newGuard(configured, listening, port, o.Token, at); err != nil {
+		return nil, err
+	}
 
 	for pattern, handler := range map[string]http.HandlerFunc{
 		"GET /{$}":                           c.overview,
@@ -142,6 +151,10 @@ func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
 // ServeHTTP implements [http.Handler].
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
+	body := http.MaxBytesReader(w, r.Body, maxBody)
+	if len(c.public) > 0 {
+		w = newRelative(w, r)
+	}
 	if problem := c.check(r); problem != "" {
 		http.Error(w, problem, http.StatusForbidden)
 		return
@@ -156,6 +169,6 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	r.Body = body
 	c.mux.ServeHTTP(w, r)
 }

@@ -34,27 +34,35 @@ type guard struct {
 	port string
 	host string // as configured
 	// closed means that other machines can reach the server and no token is set.
-	closed   bool
+	closed bool
+	// public are the names behind a reverse proxy.
+	public   public
 	origin   *http.CrossOriginProtection
 	token    []byte // SHA-256 of the token, nil for none
 	sessions *sessions
 	guesses  *guesses
 }
 
-func newGuard(configured, listening, port, token string) guard {
+func newGuard(configured, listening, port, token string, at public) (guard, error) {
 	g := guard{
 		port:     port,
 		host:     configured,
 		origin:   http.NewCrossOriginProtection(),
+		public:   at,
 		closed:   token == "" && !netaddr.IsLoopback(listening),
 		sessions: newSessions(),
 		guesses:  newGuesses(),
+	}
+	for _, origin := range at.origins() {
+		if err := g.origin.AddTrustedOrigin(origin); err != nil {
+			return g, err
+		}
 	}
 	if token != "" {
 		sum := sha256.Sum256([]byte(token))
 		g.token = sum[:]
 	}
-	return g
+	return g, nil
 }
 
 // check returns why a request is refused, "" if it is answered.
@@ -63,8 +71,8 @@ func (g *guard) check(r *http.Request) string {
 	case g.closed:
 		return "Other machines can reach this address, and no token is set: the pages are not served.\n" +
 			"Set HINT_HTTP_TOKEN, or a loopback address in HINT_HTTP_ADDR."
-	case !netaddr.AsksOwnHost(r, g.host): // contract §14
-		return fmt.Sprintf("The pages are not served under this name. Use http://localhost:%s, or the address in HINT_HTTP_ADDR.", g.port)
+	case g.public.of(r) == nil && !netaddr.AsksOwnHost(r, g.host): // contract §14
+		return fmt.Sprintf("The pages are not served under this name. Use http://localhost:%s, the address in HINT_HTTP_ADDR, or a name in HINT_HTTP_PUBLIC.", g.port)
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -146,11 +147,19 @@ func client(addr string) string {
 // other's.
 func (g *guard) cookieName() string { return "intenthint_" + g.port }
 
-func (g *guard) cookie(value string, life time.Duration) *http.Cookie {
-	return &http.Cookie{ //nolint:gosec // not Secure: the server speaks plain HTTP
+// cookie returns the cookie of a sign-in. For a public name it holds for the base path
+// alone, and for TLS alone if the reverse proxy says that the browser uses it: the
+// server itself speaks plain HTTP.
+func (g *guard) cookie(r *http.Request, value string, life time.Duration) *http.Cookie {
+	c := &http.Cookie{ //nolint:gosec // Secure behind TLS, see above
 		Name: g.cookieName(), Value: value, Path: "/", MaxAge: int(life.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	}
+	if at := g.public.of(r); at != nil {
+		c.Path = cmp.Or(at.EscapedPath(), "/")
+		c.Secure = r.Header.Get("X-Forwarded-Proto") == "https"
+	}
+	return c
 }
 
 // signInView is what the sign-in page shows.
@@ -219,7 +228,7 @@ func (c *Console) exchange(w http.ResponseWriter, r *http.Request, token, next s
 			c.refuse(w, r, signInView{Next: next}, err)
 			return
 		}
-		http.SetCookie(w, c.cookie(c.sessions.begin(), sessionLife))
+		http.SetCookie(w, c.cookie(r, c.sessions.begin(), sessionLife))
 	}
 	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // of localPath
 }
@@ -228,7 +237,7 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(c.cookieName()); err == nil {
 		c.sessions.end(cookie.Value)
 	}
-	http.SetCookie(w, c.cookie("", -time.Second))
+	http.SetCookie(w, c.cookie(r, "", -time.Second))
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 

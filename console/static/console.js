@@ -42,7 +42,7 @@
   // use shows a page in place of the present one.
   function use(html, address) {
     const page = new DOMParser().parseFromString(html, 'text/html');
-    $('#main').replaceWith(document.adoptNode($('#main', page)));
+    for (const part of ['.top', '#main']) $(part).replaceWith(document.adoptNode($(part, page))); // links may be relative
     $('#notice').replaceChildren(...$('#notice', page).childNodes);
     document.title = page.title;
     const url = new URL(address);

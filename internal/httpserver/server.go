@@ -24,6 +24,9 @@ type Options struct {
 	// Fixed means that the operator chose Addr: an address in use is an error.
 	// Otherwise a free port of the same host is used instead.
 	Fixed bool
+	// Bases are the paths, "/base", under which a reverse proxy may pass requests on
+	// that it does not strip; see [StripBase].
+	Bases []string
 	Log   *slog.Logger
 }
 
@@ -55,7 +58,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{
 		listener: listener, mux: mux, log: o.Log,
 		http: &http.Server{
-			Handler:           mux,
+			Handler:           StripBase(mux, o.Bases),
 			ReadHeaderTimeout: readHeaderTimeout,
 			ReadTimeout:       readTimeout,
 			WriteTimeout:      writeTimeout,

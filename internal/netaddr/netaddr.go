@@ -24,10 +24,7 @@ func IsLoopback(host string) bool {
 // ignored: it says nothing about rebinding, and a tunnel or a container may use
 // another one.
 func AsksOwnHost(r *http.Request, configured string) bool {
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
-	}
+	host := AskedHost(r)
 	if IsLoopback(host) {
 		return true
 	}
@@ -40,6 +37,15 @@ func AsksOwnHost(r *http.Request, configured string) bool {
 	asked, err := netip.ParseAddr(host)
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return err == nil && ok && asked.Unmap() == local.AddrPort().Addr().Unmap()
+}
+
+// AskedHost returns the Host of a request without the port and without the brackets
+// of an IPv6 address.
+func AskedHost(r *http.Request) string {
+	if host, _, err := net.SplitHostPort(r.Host); err == nil {
+		return host
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
 }
 
 // hostname returns the host name of the machine; tests replace it.
