@@ -176,7 +176,10 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 		if req.Commit() {
 			h.Metrics.skip(skip, took)
 		}
-		return hook.Result{Header: header(took, run.Answer{Skip: skip}, "")}, nil
+		return hook.Result{Header: nameSkills(header(took, run.Answer{Skip: skip}, ""), t.catalog)}, nil
+	}
+	if t.lacksSkills() { // the gateway asks again, with all skills
+		return hook.Result{Header: nameSkills(header(time.Since(req.Received), run.Answer{}, ""), t.catalog)}, nil
 	}
 	patience, cancel := context.WithDeadline(ctx, req.Deadline.Add(-t.slack()))
 	defer cancel()
@@ -212,7 +215,7 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	if h.Log.Enabled(ctx, slog.LevelDebug) {
 		h.Log.DebugContext(ctx, "hint", logged(t, a, source, took)...)
 	}
-	res := hook.Result{Header: header(took, a, source)}
+	res := hook.Result{Header: nameSkills(header(took, a, source), t.catalog)}
 	if a.Hint != "" {
 		res.Decision = hook.PrependContext{Text: a.Hint}
 	}

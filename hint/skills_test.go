@@ -2,6 +2,8 @@ package hint
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +13,7 @@ import (
 	"intenthint/intents"
 	"intenthint/internal/hook"
 	"intenthint/payload"
+	"intenthint/subjects"
 )
 
 // skilled are settings whose intent names skills.
@@ -83,4 +86,66 @@ func TestSkillsOfATurnAreStoredRedacted(t *testing.T) {
 	require.NotContains(t, turn.Hint, "/ada/")
 	require.Equal(t, "git", turn.Skills[0].Name)
 	require.NotContains(t, turn.Skills[0].Path, "/ada/")
+}
+
+// picks makes a request say that its skills were picked by names.
+func picks(req *hook.Request, names ...string) *hook.Request {
+	var ctx map[string]any
+	_ = json.Unmarshal(req.Envelope.Ctx, &ctx)
+	ctx["skillNames"] = append([]string{}, names...)
+	req.Envelope.Ctx, _ = json.Marshal(ctx)
+	return req
+}
+
+func TestRepliesNameTheSkillsOfTheCatalogue(t *testing.T) {
+	h := hinter(&recorder{}, skilled(nil))
+	for name, req := range map[string]*hook.Request{
+		"a hint": prompt("r1", "code"), "a rule says no": prompt("r2", ""), "another intent": prompt("r3", "chat"),
+	} {
+		require.Equal(t, []string{"git, svn"}, handle(t, h, req).Header[subjects.HeaderSkills], name)
+	}
+	h.Use(settingsWith(func(*Settings) {}))
+	require.Equal(t, []string{""}, handle(t, h, prompt("r4", "code")).Header[subjects.HeaderSkills], "there are none")
+}
+
+func TestTooManySkillsAreNotNamed(t *testing.T) {
+	many := skilled(func(s *Settings) {
+		body := strings.Builder{}
+		for i := range 1000 {
+			fmt.Fprintf(&body, "skill: name-%d ", i)
+		}
+		cat := intents.NewCatalog([]intents.Intent{{ID: "CODE", Triggers: []string{"t"}, Prompt: body.String()}})
+		s.Catalog = func(string) *intents.Catalog { return cat }
+	})
+	h := hinter(&recorder{}, many)
+	require.NotContains(t, handle(t, h, prompt("r1", "code")).Header, subjects.HeaderSkills)
+}
+
+func TestAGatewayThatPickedByOtherNamesIsAskedForAllSkills(t *testing.T) {
+	for name, row := range map[string]struct {
+		picked []string
+		begun  bool
+	}{
+		"none":             {nil, false},
+		"one is missing":   {[]string{"git"}, false},
+		"those":            {[]string{"git", "svn"}, true},
+		"those and others": {[]string{"svn", "hg", "git"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r recorder
+			h := hinter(&r, skilled(nil))
+			res := handle(t, h, picks(withSkills("r1", "code"), row.picked...))
+			require.Equal(t, []string{"git, svn"}, res.Header[subjects.HeaderSkills])
+			require.Equal(t, row.begun, res.Decision != nil)
+			require.NotContains(t, res.Header, subjects.HeaderSkip)
+			if row.begun {
+				return
+			}
+			require.Empty(t, r.turns(t), "the turn has not begun")
+			all := handle(t, h, withSkills("r1", "code"))
+			require.Contains(t, given(all), "git (read /skills/git/SKILL.md: Commits.)")
+			require.Equal(t, payload.SourceLocal, all.Header[subjects.HeaderSource][0], "a first answer")
+			require.Len(t, r.turns(t), 1)
+		})
+	}
 }

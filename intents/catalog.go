@@ -61,6 +61,7 @@ type Catalog struct {
 	byID     map[string]int // upper-cased id → position in enabled; fallback is -1
 	root     *Catalog       // the catalogue this one was narrowed from, or itself
 	keywords keywords       // in a root only
+	skills   []string       // in a root only
 	allowed  []bool         // by position in root.enabled; nil if nothing is denied
 }
 
@@ -84,7 +85,7 @@ func NewCatalog(intents []Intent) *Catalog {
 	}
 	slices.SortFunc(c.enabled, func(a, b Intent) int { return strings.Compare(a.ID, b.ID) })
 	c.index()
-	c.root, c.keywords = c, keywordsOf(c.enabled, c.fallback)
+	c.root, c.keywords, c.skills = c, keywordsOf(c.enabled, c.fallback), skillsOf(c.enabled, c.fallback)
 	return c
 }
 
@@ -100,7 +101,7 @@ func (c *Catalog) index() {
 // them. Each list replaces the previous one; unknown ids are ignored.
 func (c *Catalog) WithExamples(examples map[string][]string) *Catalog {
 	root := c.root
-	out := &Catalog{fallback: root.fallback, byID: root.byID, keywords: root.keywords}
+	out := &Catalog{fallback: root.fallback, byID: root.byID, keywords: root.keywords, skills: root.skills}
 	out.enabled = slices.Clone(root.enabled)
 	for i := range out.enabled {
 		out.enabled[i].Learnt = examples[out.enabled[i].ID]
@@ -116,6 +117,10 @@ func (c *Catalog) Enabled() []Intent { return c.enabled }
 
 // Fallback returns the intent of a message that fits no other.
 func (c *Catalog) Fallback() Intent { return c.fallback }
+
+// Skills returns the names of the skills that prompts of the root name (contract
+// §7), sorted, each once ignoring case. The slice is shared: do not modify it.
+func (c *Catalog) Skills() []string { return c.root.skills }
 
 // FewExamples is the number of examples below which [Catalog.Thin] names an
 // intent. With 5 examples per intent the local classifier is right on 70 to 79

@@ -1,6 +1,7 @@
 package intents
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,6 +18,21 @@ type SkillMention struct {
 
 // maxSkillName bounds the name of a skill, in bytes.
 const maxSkillName = 200
+
+// skillsOf returns the names of the skills that the prompts of intents name, sorted,
+// each once ignoring case.
+func skillsOf(enabled []Intent, fallback Intent) []string {
+	var names []string
+	for _, in := range append(slices.Clone(enabled), fallback) {
+		for _, m := range SkillMentions(in.Prompt) {
+			if m.Name != "" {
+				names = append(names, strings.ToLower(m.Name))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // SkillMentions returns the skills that a prompt names, in order. A name
 // consists of letters, digits and `_`, `-`, `.`, `:`, `/`; it may be in quotes

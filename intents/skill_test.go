@@ -58,3 +58,16 @@ func FuzzSkillMentions(f *testing.F) {
 		}
 	})
 }
+
+func TestSkillsOfACatalogue(t *testing.T) {
+	c := intents.NewCatalog([]intents.Intent{
+		{ID: "CODE", Prompt: "Follow skill: Git, then `skill: svn`, then skill: "},
+		{ID: "MORE", Prompt: "See skill: git and skill: hg."},
+		{ID: intents.FallbackID, Prompt: "skill: chat"},
+	})
+	want := []string{"chat", "git", "hg", "svn"}
+	require.Equal(t, want, c.Skills())
+	require.Equal(t, want, c.Without([]string{"MORE"}).Skills(), "one list for all agents")
+	require.Equal(t, want, c.WithExamples(nil).Skills())
+	require.Empty(t, intents.NewCatalog(nil).Skills())
+}

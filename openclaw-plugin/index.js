@@ -11,7 +11,7 @@ import { hintCommand } from "./src/command.js";
 import { VERSION, ignoredOptions, readOptions } from "./src/config.js";
 import { planHooks, withoutDecision } from "./src/hooks.js";
 import { TOOL_NAMES, knowhubTools, searchesTools } from "./src/knowhub.js";
-import { withSkills } from "./src/skills.js";
+import { sessionSkills } from "./src/skills.js";
 import { triageCommand } from "./src/triage-command.js";
 import { record, text } from "./src/values.js";
 
@@ -60,7 +60,7 @@ export default {
 
     const plan = planHooks(options);
     if (live) {
-      mine.bridge.withSkills = (ctx) => withSkills(api, ctx);
+      mine.bridge.skillsOf = (ctx) => sessionSkills(api, ctx);
       mine.bridge.searchesTools = () => searchesTools(api);
       mine.missing = missingAccess(api);
       for (const problem of [...mine.missing, ...plan.problems]) mine.bridge.warnOnce(problem);

@@ -33,6 +33,27 @@ func DecodeSkills(ctx json.RawMessage) []Skill {
 	return skillsIn(o.Get("availableSkills"))
 }
 
+// DecodeSkillNames returns skillNames of the ctx of before_prompt_build: the names
+// that the plugin has picked availableSkills by. ok is false for a list that is
+// whole.
+func DecodeSkillNames(ctx json.RawMessage) (names []string, ok bool) {
+	o, err := view(ctx, "ctx")
+	if err != nil {
+		return nil, false
+	}
+	list := o.Get("skillNames")
+	if !list.IsArray() {
+		return nil, false
+	}
+	list.ForEach(func(_, value gjson.Result) bool {
+		if value.Type == gjson.String {
+			names = append(names, strings.Clone(value.Str))
+		}
+		return true
+	})
+	return names, true
+}
+
 // skillsIn reads a list of skills. It copies: a kept field must not keep a large
 // body in memory.
 func skillsIn(list gjson.Result) (out []Skill) {

@@ -45,3 +45,24 @@ func TestSkillsOfATurnBegun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, skills, begun.Skills)
 }
+
+func TestDecodeSkillNames(t *testing.T) {
+	for name, row := range map[string]struct {
+		ctx  string
+		want []string
+		ok   bool
+	}{
+		"a list":        {`{"skillNames":["git","svn"]}`, []string{"git", "svn"}, true},
+		"an empty list": {`{"skillNames":[]}`, nil, true},
+		"other values":  {`{"skillNames":["git",7,null,["svn"]]}`, []string{"git"}, true},
+		"none":          {`{"availableSkills":[]}`, nil, false},
+		"a text":        {`{"skillNames":"git"}`, nil, false},
+		"null":          {`{"skillNames":null}`, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			names, ok := payload.DecodeSkillNames(json.RawMessage(row.ctx))
+			require.Equal(t, row.want, names)
+			require.Equal(t, row.ok, ok)
+		})
+	}
+}

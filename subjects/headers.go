@@ -19,6 +19,7 @@ const (
 	HeaderModel      = "Hint-Model"
 	HeaderElapsedMs  = "Hint-Elapsed-Ms"
 	HeaderSkip       = "Hint-Skip"
+	HeaderSkills     = "Hint-Skills"
 
 	// Errors, in the spelling of the NATS service framework.
 	HeaderError     = "Nats-Service-Error"

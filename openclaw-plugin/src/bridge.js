@@ -14,6 +14,7 @@ import { ALWAYS_ON, Permits } from "./permits.js";
 import { NO_ANSWER } from "./replies.js";
 import { Recent } from "./recent.js";
 import { Requests } from "./requests.js";
+import { Skills } from "./skills.js";
 import { Spool } from "./spool.js";
 import { toldCall } from "./told.js";
 import { counted } from "./usage.js";
@@ -39,12 +40,8 @@ export class Bridge {
   /** What bots are called on their channels. */
   userNames = new UserNames();
 
-  /**
-   * Adds the skills of the session's agent to the context of a turn that is asked about.
-   *
-   * @type {(ctx: unknown) => unknown}
-   */
-  withSkills = (ctx) => ctx;
+  /** The skills of the agent of a turn. @type {(ctx: unknown) => import("./skills.js").Skill[]} */
+  skillsOf = () => [];
 
   /** Whether the gateway may hide tools from the model behind a search. @type {() => boolean} */
   searchesTools = () => false;
@@ -55,6 +52,7 @@ export class Bridge {
   /** Since when: what an earlier process of the gateway has put into the history is gone. */
   #keptSince = Date.now();
 
+  #skills = new Skills((ctx) => this.skillsOf(ctx));
   #counters = newCounters();
   #restored = false;
   /** Runs that experiences may be asked for. @type {Recent<boolean>} */
@@ -196,7 +194,7 @@ export class Bridge {
     }
     const run = this.options.knowhub.recall ? text(ctx, "runId") : undefined;
     const more = {
-      ...record(this.withSkills(this.#withHistory(ctx))),
+      ...record(this.#withHistory(ctx)),
       ...(this.keepsHints && { keepsHints: true, keptSince: this.#keptSince }),
       ...(run !== undefined && { recallLater: true }),
       ...(this.options.knowhub.enabled && this.searchesTools() && { toolSearch: true }),
@@ -204,7 +202,12 @@ export class Bridge {
     const told = asWritten(this.#permits.withoutPrivate("before_prompt_build", event, ctx));
     const { groupTurns, ...history } = this.options.history;
     if (permit.gated) history.turns = groupTurns;
-    const decision = await this.#link.during(() => this.#decisions.ask("before_prompt_build", told, more, budgetMs, { tell: permit.tell, history }));
+    const until = performance.now() + budgetMs;
+    const decision = await this.#link.during(() =>
+      this.#skills.ask(more, (given) =>
+        this.#decisions.ask("before_prompt_build", told, given, until - performance.now(), { tell: permit.tell, history }),
+      ),
+    );
     // Who did not answer this is not asked again in the same turn.
     if (run !== undefined && decision.decided) this.#recalls.set(run, true);
     return decision;

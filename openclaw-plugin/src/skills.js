@@ -1,7 +1,7 @@
 // The skills that an agent may read, as the gateway tells its model of them.
 
 import { cut } from "./encode.js";
-import { field, text } from "./values.js";
+import { attempt, field, record, text } from "./values.js";
 
 /**
  * @typedef {object} Skill
@@ -15,26 +15,75 @@ const MAX_SKILLS = 200;
 const MAX_DESCRIPTION = 300;
 const MAX_NAME = 1024;
 
+/** The reply header with the names of skills that intents name (contract §7). */
+const NAMES = "Hint-Skills";
+
 /**
- * The context of before_prompt_build with the skills that the session's agent has: the consumer names
- * them where an intent does (contract §7).
+ * The skills in requests for a hint. A hint names few skills and most catalogues none, so a request has
+ * those only that an intent may name, and says by which names they were picked. A consumer with other
+ * names answers with those names and nothing else, and is then asked with all skills.
+ */
+export class Skills {
+  /** What the last reply named, in lower case; undefined where it named nothing. @type {string[] | undefined} */
+  #names;
+
+  /** @param {(ctx: unknown) => Skill[]} list the skills of a turn's agent */
+  constructor(list) {
+    this.list = list;
+  }
+
+  /**
+   * Asks for a hint.
+   *
+   * @param {unknown} ctx of before_prompt_build
+   * @param {(ctx: Record<string, unknown>) => Promise<import("./replies.js").Decision>} send called again at most once
+   */
+  async ask(ctx, send) {
+    const all = record(ctx);
+    // A gateway that lists skills itself is asked with its own list; without a run the second request would be another turn.
+    if (all.availableSkills !== undefined || text(ctx, "runId") === undefined) return send(all);
+    const names = this.#names;
+    const decision = await send(names ? { ...all, ...listed(this.#among(names, ctx)), skillNames: names } : { ...all, ...listed(this.list(ctx)) });
+    if (!decision.decided) return decision;
+    const skipped = decision.headers?.has("Hint-Skip"); // a consumer without time names no skills
+    const named = namesIn(decision.headers);
+    if (named || !skipped) this.#names = named;
+    if (!names || skipped || named?.every((name) => names.includes(name))) return decision;
+    return send({ ...all, ...listed(this.list(ctx)) });
+  }
+
+  /**
+   * @param {string[]} names
+   * @param {unknown} ctx
+   */
+  #among(names, ctx) {
+    return names.length === 0 ? [] : this.list(ctx).filter(({ name }) => names.includes(name.trim().toLowerCase()));
+  }
+}
+
+/** @param {Skill[]} skills */
+function listed(skills) {
+  return skills.length === 0 ? {} : { availableSkills: skills };
+}
+
+/** @param {import("./replies.js").Decision["headers"]} headers */
+function namesIn(headers) {
+  return headers?.has(NAMES) ? headers.get(NAMES).split(",").map((name) => name.trim()).filter((name) => name !== "") : undefined;
+}
+
+/**
+ * The skills of a session's agent, as the gateway has them. It reads the gateway's database.
  *
  * @param {import("./api.js").PluginApi} api
- * @param {unknown} ctx
- * @returns {unknown} ctx itself when the gateway names no skills
+ * @param {unknown} ctx of before_prompt_build
+ * @returns {Skill[]} none when the gateway names none
  */
-export function withSkills(api, ctx) {
-  try {
-    if (field(ctx, "availableSkills") !== undefined) return ctx;
-    const sessionKey = text(ctx, "sessionKey");
-    if (sessionKey === undefined) return ctx;
-    const agentId = text(ctx, "agentId");
-    const entry = api.runtime?.agent?.session?.getSessionEntry?.(agentId === undefined ? { sessionKey } : { sessionKey, agentId });
-    const availableSkills = skillsOf(field(entry, "skillsSnapshot"));
-    return availableSkills.length === 0 ? ctx : { .../** @type {object} */ (ctx), availableSkills };
-  } catch {
-    return ctx;
-  }
+export function sessionSkills(api, ctx) {
+  const sessionKey = text(ctx, "sessionKey");
+  if (sessionKey === undefined) return [];
+  const agentId = text(ctx, "agentId");
+  const entry = attempt(() => api.runtime?.agent?.session?.getSessionEntry?.(agentId === undefined ? { sessionKey } : { sessionKey, agentId }));
+  return attempt(() => skillsOf(field(entry, "skillsSnapshot"))) ?? [];
 }
 
 /**

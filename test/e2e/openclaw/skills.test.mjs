@@ -19,15 +19,20 @@ examples:
 Follow skill: gardening, and skill: nobody-has-this.
 `;
 
+const skills = ["gardening", "composting"];
+
 describe("skills", () => {
   let rig, intentsDir;
   before(async () => {
     intentsDir = await mkdtemp(join(tmpdir(), "intenthint-intents-"));
     await writeFile(join(intentsDir, "gardening.md"), intent);
-    rig = await Rig.start({ plugin: { intentsDir }, run: false });
-    const skill = join(rig.gateway.workspace, "skills", "gardening");
-    await mkdir(skill, { recursive: true });
-    await writeFile(join(skill, "SKILL.md"), "---\nname: gardening\ndescription: How to keep <plants> & flowers.\n---\n\nWater them.\n");
+    // NATS of its own, so that the gateway does not see when the consumer restarts.
+    rig = await Rig.start({ plugin: { intentsDir }, nats: true, run: false });
+    for (const name of skills) {
+      const skill = join(rig.gateway.workspace, "skills", name);
+      await mkdir(skill, { recursive: true });
+      await writeFile(join(skill, "SKILL.md"), `---\nname: ${name}\ndescription: How to keep <plants> & flowers.\n---\n\nWater them.\n`);
+    }
     await rig.gateway.start();
   });
   after(async () => {
@@ -54,5 +59,24 @@ describe("skills", () => {
     const counted = (outcome) => rig.consumer.counter("skill_hints_total", { outcome });
     await until("the skill that was read", async () => (await counted("used")) === 1);
     assert.deepEqual([await counted("named"), await counted("unknown")], [2, 2]);
+  });
+
+  test("no skill is missing after a restart of the consumer with other intents, or of the gateway", async () => {
+    const named = async (key) => {
+      const turn = await rig.turn(key, "how often do I water my plants");
+      const [hint] = hints(turn.requests[0]);
+      return skills.filter((name) => hint.includes(`skills/${name}/SKILL.md: How`));
+    };
+    assert.deepEqual(await named("agent:main:web-skills-before"), ["gardening"]);
+    await rig.consumer.stop();
+    await writeFile(join(intentsDir, "gardening.md"), intent.replace("nobody-has-this", "composting"));
+    await rig.consumer.start();
+    assert.deepEqual(await named("agent:main:web-skills-changed"), skills);
+    await rig.consumer.stop();
+    await rig.consumer.start();
+    assert.deepEqual(await named("agent:main:web-skills-consumer"), skills);
+    await rig.gateway.stop();
+    await rig.gateway.start();
+    assert.deepEqual(await named("agent:main:web-skills-gateway"), skills);
   });
 });
