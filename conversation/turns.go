@@ -107,17 +107,14 @@ func EarlierTurns(mode QueryMode, window Window) int {
 	}
 }
 
-// Redacted is [History] with every text redacted before it is cut.
+// Redacted is [History] with every text redacted before it is cut, and in mode full as
+// long as texts are stored.
 func Redacted(messages []payload.Message, mode QueryMode, window Window) []payload.Turn {
 	switch mode {
 	case ModeMessage:
 		return nil
 	case ModeFull:
-		turns := last(messages, math.MaxInt, math.MaxInt)
-		for i := range turns {
-			turns[i].Text = redact.Text(turns[i].Text)
-		}
-		return turns
+		return StoredTurns(last(messages, math.MaxInt, math.MaxInt), true)
 	default:
 		turns := last(messages, window.User.Turns, window.Assistant.Turns)
 		for i := range turns {

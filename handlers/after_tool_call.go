@@ -24,8 +24,8 @@ func afterToolCall(d Decoder, env payload.Envelope, ctx payload.Context, f *stor
 	call := &store.Call{
 		ToolCallID: cmp.Or(e.ToolCallID, ctx.ToolCallID),
 		Name:       cmp.Or(e.ToolName, ctx.ToolName),
-		Params:     e.Params,
-		Error:      e.Error,
+		Params:     d.params(e.Params),
+		Error:      d.stored(e.Error),
 		DurationMs: e.DurationMs,
 	}
 	if call.Error == "" {

@@ -23,6 +23,6 @@ func unansweredTurn(d Decoder, env payload.Envelope, ctx payload.Context, f *sto
 		// Copy, so that the text does not hold the event, which may be megabytes.
 		turns[i].Text = strings.Clone(turns[i].Text)
 	}
-	f.Begin = &store.Begin{Input: e.Prompt, Message: conversation.Beside(e), Conversation: turns, Unanswered: true}
+	f.Begin = &store.Begin{Input: d.stored(e.Prompt), Message: d.stored(conversation.Beside(e)), Conversation: turns, Unanswered: true}
 	return nil
 }

@@ -2,7 +2,9 @@ package handlers
 
 import (
 	"encoding/json"
+	"strings"
 
+	"intenthint/conversation"
 	"intenthint/internal/text"
 	"intenthint/redact"
 	"intenthint/store"
@@ -46,6 +48,15 @@ func redactFact(f *store.Fact) {
 	for _, s := range texts {
 		*s = redact.Text(*s)
 	}
+}
+
+// stored returns a text of a turn as it is stored. The copy does not hold the event,
+// which may be megabytes.
+func (d Decoder) stored(s string) string {
+	if len(s) <= conversation.MaxStored {
+		return s
+	}
+	return strings.Clone(conversation.Stored(s, d.Redact))
 }
 
 // head returns the first n characters of a text. Redaction comes before the

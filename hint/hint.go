@@ -30,7 +30,6 @@ import (
 	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/payload"
-	"intenthint/redact"
 	"intenthint/subjects"
 )
 
@@ -89,10 +88,19 @@ func (s *Settings) conversation(prompt, latest string, messages []payload.Messag
 // recorded returns the turns before the latest message as they are stored.
 func (s *Settings) recorded(prompt, latest string, messages []payload.Message) []payload.Turn {
 	if !s.Redact {
-		return s.conversation(prompt, latest, messages)
+		return s.stored(s.conversation(prompt, latest, messages))
 	}
 	before := conversation.Redacted(conversation.Before(latest, messages), s.QueryMode, s.Window)
-	return append(before, conversation.Context(prompt, s.QueryMode, s.Window, redact.Text)...)
+	return append(before, conversation.Context(prompt, s.QueryMode, s.Window, func(said string) string { return conversation.Stored(said, true) })...)
+}
+
+// stored returns the turns that a classifier saw as they are stored. Only in mode full
+// they may be long.
+func (s *Settings) stored(turns []payload.Turn) []payload.Turn {
+	if s.QueryMode != conversation.ModeFull {
+		return turns
+	}
+	return conversation.StoredTurns(turns, false)
 }
 
 // Publisher sends messages to the event stream without waiting for the
@@ -441,7 +449,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 func logged(t turn, a run.Answer, source string, took time.Duration) []any {
 	prompt := t.latest
 	if t.set.Redact {
-		prompt = conversation.Latest(redact.Text(t.event.Message()))
+		prompt = conversation.Latest(conversation.Stored(t.event.Message(), true))
 	}
 	out := []any{
 		"agent", t.agent, "session", t.req.Context.Session(), "run", t.req.Context.RunID,

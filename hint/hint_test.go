@@ -400,6 +400,29 @@ func TestTurnsAreRedacted(t *testing.T) {
 	}
 }
 
+// A prompt of megabytes that is slow to redact is answered in time, and stored cut.
+func TestRedactingAPromptOfMegabytesIsBounded(t *testing.T) {
+	for _, row := range []struct{ name, repeated string }{{"homes", "/home/"}, {"session cookies", "sessionid="}, {"numbers in parentheses", "(1)"}} {
+		t.Run(row.name, func(t *testing.T) {
+			text := "begin " + strings.Repeat(row.repeated, 8<<20/len(row.repeated)) + " write to alice@example.com"
+			var r recorder
+			s := settings(byLocal(0.9))
+			s.Redact, s.QueryMode = true, conversation.ModeFull
+			h := hinter(&r, s)
+			req := prompt("r1", text)
+			req.Envelope.Event = bytes.ReplaceAll(req.Envelope.Event, []byte("earlier"), []byte(text))
+			req.Deadline = req.Received.Add(time.Minute)
+			require.NotEmpty(t, given(handle(t, h, req)))
+			turn := r.turns(t)[0]
+			for _, stored := range []string{turn.Prompt, turn.Conversation[0].Text} {
+				require.LessOrEqual(t, len(stored), 4*conversation.MaxStored)
+				require.True(t, strings.HasPrefix(stored, "begin "))
+				require.True(t, strings.HasSuffix(stored, " write to [EMAIL]"))
+			}
+		})
+	}
+}
+
 // hinterWithPeer returns a hinter and what it tells the other processes.
 func hinterWithPeer(t *testing.T, r *recorder, s *Settings) (h *Hinter, told <-chan []byte) {
 	t.Helper()
@@ -583,11 +606,11 @@ func TestATurnWhosePromptIsTooLongForTheServerIsCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r recorder
 			h := hinter(&r, settings(byLocal(1)))
-			h.MaxPayload = 64 << 10
+			h.MaxPayload = 24 << 10
 			h.Use(settings(byLocal(1)))
-			req := prompt("r1", "hello "+strings.Repeat(char, 64<<10))
+			req := prompt("r1", "hello "+strings.Repeat(char, 24<<10))
 			require.NotEmpty(t, given(handle(t, h, req)))
-			require.Less(t, len(r.begun[0].Event), 63<<10)
+			require.Less(t, len(r.begun[0].Event), 23<<10)
 			turn := r.turns(t)[0]
 			require.True(t, strings.HasPrefix(turn.Prompt, "hello "+char), turn.Prompt)
 			require.True(t, strings.HasSuffix(turn.Prompt, char+" (truncated...)"))

@@ -8,18 +8,18 @@ import (
 	"intenthint/redact"
 )
 
-// redacted returns a turn without personal data and secrets. Its conversation is
-// redacted already; conversation and earlier are what the classifier saw,
-// unredacted.
-func redacted(turn payload.TurnBegun, conversation, earlier []payload.Turn) payload.TurnBegun {
+// redacted returns a turn without personal data and secrets. Its prompt, message and
+// conversation are redacted already; conversation and said are what the classifier saw
+// of them and beside them, unredacted.
+func redacted(turn payload.TurnBegun, conversation, said []payload.Turn) payload.TurnBegun {
 	var q redact.Quotes
-	turn.Prompt, turn.Message = q.Add(turn.Prompt), q.Add(turn.Message)
-	for i, t := range conversation {
-		if i < len(turn.Conversation) {
-			q.AddRedacted(t.Text, turn.Conversation[i].Text)
+	left := len(conversation) - len(turn.Conversation) // the oldest, left out
+	for i, t := range turn.Conversation {
+		if left+i >= 0 {
+			q.AddRedacted(conversation[left+i].Text, t.Text)
 		}
 	}
-	for _, t := range earlier {
+	for _, t := range said {
 		q.Add(t.Text)
 	}
 	turn.Hint = redactedHint(&q, turn.Hint)

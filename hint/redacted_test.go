@@ -26,10 +26,9 @@ func TestQuotationsOfSecretsAreRedacted(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			before := []payload.Turn{{Role: payload.RoleUser, Text: row.before}}
 			got := redacted(payload.TurnBegun{
-				Prompt: row.prompt, Hint: "reason: " + row.text + "\n\nTell annika of the log.", Result: &payload.Classification{Reason: row.text, Goal: row.text, Suggestion: row.text},
-			}, nil, before)
+				Hint: "reason: " + row.text + "\n\nTell annika of the log.", Result: &payload.Classification{Reason: row.text, Goal: row.text, Suggestion: row.text},
+			}, nil, []payload.Turn{{Text: row.prompt}, {Text: row.before}})
 			require.Equal(t, payload.Classification{Reason: row.want, Goal: row.want, Suggestion: row.want}, *got.Result)
 			require.Equal(t, "reason: "+row.want+"\n\nTell annika of the log.", got.Hint)
 		})

@@ -29,8 +29,10 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	last, kept := h.given(t, a, ts)
 	id := nuid.Next()
 	h.Answers.Earlier.Add(session, cmp.Or(t.req.Context.RunID, id), ts, t.latest)
+	message := conversation.Beside(t.event)
 	begun := payload.TurnBegun{
-		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: conversation.Beside(t.event), Conversation: t.in.Conversation, Earlier: len(t.in.Earlier),
+		RunID: t.req.Context.RunID, Prompt: conversation.Stored(t.event.Prompt, false), Message: conversation.Stored(message, false),
+		Conversation: t.set.stored(t.in.Conversation), Earlier: len(t.in.Earlier),
 		Result: a.Result, Hint: a.Hint, Skills: a.Skills, Skip: string(a.Skip), Last: last, Kept: kept,
 		HeldOut: t.set.Holdout.of(session), ModelUse: useOf(asked),
 	}
@@ -39,8 +41,10 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	if t.set.Redact {
 		// The broadcast is not redacted: it is not stored, and every process must
 		// give a retry the same hint.
+		said := append([]payload.Turn{{Text: begun.Prompt}, {Text: begun.Message}, {Text: t.latest}}, t.in.Earlier...)
+		begun.Prompt, begun.Message = conversation.Stored(t.event.Prompt, true), conversation.Stored(message, true)
 		begun.Conversation = t.set.recorded(t.event.Message(), t.latest, t.event.Messages)
-		m.Data = h.encode(t, redacted(begun, t.in.Conversation, t.in.Earlier), ts, id)
+		m.Data = h.encode(t, redacted(begun, t.set.stored(t.in.Conversation), said), ts, id)
 	}
 	m.Header.Set(subjects.HeaderMsgID, id)
 	if t.req.Traceparent != "" {
