@@ -91,25 +91,25 @@ type Settings struct {
 
 // Declared are the fields of HINT_TRIAGE (contract §11).
 var Declared = part.Declare("triage", "decides which group messages get an answer",
-	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "").AtStart().Showing(false),
+	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "Switches the gate on.").AtStart().Showing(false),
 	part.Set("triageModel", func(s *Settings) *string { return &s.Model }, "", part.Model, "Model, as provider/model; empty: model."),
 	part.Set("triagePrompt", func(s *Settings) *string { return &s.Prompt }, "", part.Text, "System prompt."),
 	part.Set("groupPrompts", func(s *Settings) *map[string]string { return &s.GroupPrompts }, nil, part.TextsOf("group"), "System prompts by group id."),
 	part.Set("groups", func(s *Settings) *[]string { return &s.Groups }, nil, part.Texts, "Groups that the gate is for, as globs of group ids; empty: all. The plugin asks about no others."),
 	part.Set("excludeGroups", func(s *Settings) *[]string { return &s.ExcludeGroups }, nil, part.Texts, "Groups that the gate is not for."),
-	part.Set("botName", func(s *Settings) *string { return &s.BotName }, "", part.Text, ""),
+	part.Set("botName", func(s *Settings) *string { return &s.BotName }, "", part.Text, "Name of the agent; a message that holds it always gets an answer. Empty: the names that the gateway knows."),
 	part.Set("bypassKeywords", func(s *Settings) *[]string { return &s.Keywords }, nil, part.Texts, "Texts that always get an answer."),
-	part.Set("useConfidenceScores", func(s *Settings) *bool { return &s.Scores }, false, part.Flag, ""),
-	part.Set("confidenceThreshold", func(s *Settings) *int { return &s.Threshold }, 5, part.Whole(1, 10), ""),
-	part.Set("historyCount", func(s *Settings) *int { return &s.History }, 0, part.Whole(0, 20), ""),
-	part.Set("quiet", func(s *Settings) *QuietGroups { return &s.Quiet }, QuietGroups{Per: time.Hour}, quietGroups, ""),
-	part.Set("examples", func(s *Settings) *int { return &s.Examples }, 6, part.Whole(0, 20), ""),
-	part.Set("recallSkipped", func(s *Settings) *int { return &s.Recall }, 10, part.Whole(0, 50), ""),
-	part.Set("local", func(s *Settings) *bool { return &s.Trained }, false, part.Flag, ""),
-	part.Set("maxTriageTokens", func(s *Settings) *int { return &s.MaxTokens }, 10, part.Whole(1, math.MaxInt32), ""),
-	part.Set("timeoutMs", func(s *Settings) *time.Duration { return &s.Timeout }, 5*time.Second, part.Milliseconds(1, math.MaxInt32), "").
+	part.Set("useConfidenceScores", func(s *Settings) *bool { return &s.Scores }, false, part.Flag, "The model answers with 1 to 10 instead of RESPOND or SKIP."),
+	part.Set("confidenceThreshold", func(s *Settings) *int { return &s.Threshold }, 5, part.Whole(1, 10), "From this score on a message gets an answer."),
+	part.Set("historyCount", func(s *Settings) *int { return &s.History }, 0, part.Whole(0, 20), "Earlier messages of the group that the model sees."),
+	part.Set("quiet", func(s *Settings) *QuietGroups { return &s.Quiet }, QuietGroups{Per: time.Hour}, quietGroups, "In a group with fewer messages than this in that time the model is not asked, and every message gets an answer."),
+	part.Set("examples", func(s *Settings) *int { return &s.Examples }, 6, part.Whole(0, 20), "Marked messages that the model sees as examples."),
+	part.Set("recallSkipped", func(s *Settings) *int { return &s.Recall }, 10, part.Whole(0, 50), "Skipped messages that the next answered turn is told."),
+	part.Set("local", func(s *Settings) *bool { return &s.Trained }, false, part.Flag, "The trained gate answers what it is sure of, the model the rest."),
+	part.Set("maxTriageTokens", func(s *Settings) *int { return &s.MaxTokens }, 10, part.Whole(1, math.MaxInt32), "Longest answer of the model, in tokens."),
+	part.Set("timeoutMs", func(s *Settings) *time.Duration { return &s.Timeout }, 5*time.Second, part.Milliseconds(1, math.MaxInt32), "Time for an answer; a late one responds.").
 		Showing(5000),
-	part.Set("logDecisions", func(s *Settings) *bool { return &s.LogDecisions }, true, part.Flag, ""),
+	part.Set("logDecisions", func(s *Settings) *bool { return &s.LogDecisions }, true, part.Flag, "Logs each decision."),
 )
 
 // QuietGroups are those with fewer than Messages messages in the given time: there the
