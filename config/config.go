@@ -63,6 +63,7 @@ type Config struct {
 	objects []part.Object     // what the parts declare
 	env     map[string]string // the variables it was made from
 	content [32]byte          // SHA-256 of File as it was read
+	shared  bool              // others may write File
 }
 
 // Bus is how the program reaches NATS, and the names that it uses there. A file
@@ -204,17 +205,18 @@ func LoadFrom(env map[string]string, objects ...part.Object) (*Config, []Warning
 	var file snapshot
 	if path, err := home(env[variableConfig]); err == nil && path != "" {
 		env[variableConfig] = path
-		file = newSnapshot(readFile(path))
+		file = readFile(path)
 	}
-	return build(env, file, objects)
+	return build(env, file, objects, nil)
 }
 
 // errBlank reports a value of only white space (contract §9).
 var errBlank = errors.New("must not be blank; leave it out, or empty, for the default")
 
 // build makes a configuration from the defaults, the file that the environment
-// names, and the environment; the later wins.
-func build(env map[string]string, file snapshot, objects []part.Object) (*Config, []Warning, error) {
+// names, and the environment; the later wins. Providers are those of running, unless it
+// is nil.
+func build(env map[string]string, file snapshot, objects []part.Object, running *Config) (*Config, []Warning, error) {
 	var (
 		problems Errors
 		warnings []Warning
@@ -244,6 +246,9 @@ func build(env map[string]string, file snapshot, objects []part.Object) (*Config
 		if err != nil {
 			problems = append(problems, Problem{Variable: variableConfig, Value: path}.because(err))
 		}
+		if file.shared {
+			notes = append(notes, "others may write this file, and so decide what is sent where; chmod go-w")
+		}
 		for _, note := range append(notes, unknownFields(fields, all)...) {
 			warnings = append(warnings, Warning{Variable: variableConfig, Message: path + ": " + note})
 		}
@@ -265,12 +270,20 @@ func build(env map[string]string, file snapshot, objects []part.Object) (*Config
 			set(s, Problem{Variable: s.env(), Value: text}, text)
 		}
 	}
+	if running != nil {
+		if names := c.keepProviders(running); len(names) > 0 {
+			warnings = append(warnings, Warning{
+				Variable: "HINT_PROVIDERS",
+				Message:  quote(strings.Join(names, ", ")) + " stay as they were at the start: addresses and keys of providers need a restart",
+			})
+		}
+	}
 	problems = append(problems, c.finish(given, problems)...)
 	if len(problems) > 0 {
 		problems.sort()
 		return nil, warnings, problems
 	}
-	c.env, c.content = env, file.sum
+	c.env, c.content, c.shared = env, file.sum, file.shared
 	return c, append(warnings, c.doubts()...), nil
 }
 
@@ -363,6 +376,9 @@ func (c *Config) doubts() []Warning {
 	if err != nil {
 		warn("HINT_PROVIDERS", "", err.Error()) // the parser refuses these
 		return warnings
+	}
+	for _, name := range unencrypted(c.Classifier.Providers) {
+		warn("HINT_PROVIDERS", name, " is asked over http:// on another machine: its key and people's messages can be read on the way")
 	}
 	_, first := registry.Resolve(c.Classifier.Model)
 	_, second := registry.Resolve(c.Classifier.Fallback)

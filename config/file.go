@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,27 +28,36 @@ const PluginID = "intention-hint"
 // its stack.
 const maxFileBytes = 1 << 20
 
-func readFile(path string) ([]byte, error) {
+func readFile(path string) snapshot {
 	if err := readable(path); err != nil {
-		return nil, err
+		return newSnapshot(nil, err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return newSnapshot(nil, err)
 	}
 	defer f.Close() //nolint:errcheck // Only read.
 	content, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err == nil && len(content) > maxFileBytes {
 		err = fmt.Errorf("larger than %d bytes", maxFileBytes)
 	}
-	return content, err
+	out := newSnapshot(content, err)
+	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" { // where modes say nothing
+		out.shared = info.Mode().Perm()&othersWrite != 0
+	}
+	return out
 }
+
+// othersWrite are the bits of a file's mode with which the group or everybody may
+// write it.
+const othersWrite = 0o022
 
 // snapshot is the state of a file when it was read.
 type snapshot struct {
 	content []byte
 	sum     [32]byte // SHA-256 of content
 	failure string   // "" when the file could be read
+	shared  bool     // others may write it
 }
 
 func newSnapshot(content []byte, err error) snapshot {
@@ -59,7 +69,7 @@ func newSnapshot(content []byte, err error) snapshot {
 
 // Equal implements the state of a [watch.Watch].
 func (s snapshot) Equal(other snapshot) bool {
-	return s.sum == other.sum && s.failure == other.failure
+	return s.sum == other.sum && s.failure == other.failure && s.shared == other.shared
 }
 
 // fields is [parseFile] of the content.

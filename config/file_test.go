@@ -195,7 +195,7 @@ func FuzzFile(f *testing.F) {
 	f.Add("{a: 1e999, b: 0x, c: -Infinity}")
 	f.Add(strings.Repeat("[", 10000))
 	f.Fuzz(func(t *testing.T, content string) {
-		c, _, err := build(map[string]string{"HINT_CONFIG": "file"}, newSnapshot([]byte(content), nil), objects)
+		c, _, err := build(map[string]string{"HINT_CONFIG": "file"}, newSnapshot([]byte(content), nil), objects, nil)
 		if err == nil {
 			require.NotNil(t, c)
 			return

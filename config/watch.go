@@ -22,7 +22,7 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 	failing := false // the file is currently wrong
 	watch.Watch[snapshot]{
 		Path: path, Log: log,
-		Look: func() snapshot { return newSnapshot(readFile(path)) },
+		Look: func() snapshot { return readFile(path) },
 		Changed: func(now snapshot) {
 			next, err := running.replace(now, log)
 			switch {
@@ -37,13 +37,13 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 			}
 			reloaded(running, err)
 		},
-	}.Run(ctx, snapshot{sum: running.content})
+	}.Run(ctx, snapshot{sum: running.content, shared: running.shared})
 }
 
-// replace makes the configuration of a changed file. Settings that need a
+// replace makes the configuration of a changed file. Providers and settings that need a
 // restart keep their running values, with a warning.
 func (c *Config) replace(now snapshot, log *slog.Logger) (*Config, error) {
-	next, warnings, err := build(c.env, now, c.objects)
+	next, warnings, err := build(c.env, now, c.objects, c)
 	for _, w := range warnings {
 		log.Warn(w.Message, slog.String("variable", w.Variable))
 	}

@@ -215,6 +215,95 @@ func TestSettingsThatNeedARestartKeepTheirValues(t *testing.T) {
 	require.NotContains(t, log.String(), "variable=HINT_AGENTS")
 }
 
+// Whoever may edit the file must not send a key of the process to another address.
+func TestProvidersAreTakenAtAStartOnly(t *testing.T) {
+	const started = `{agents: 'one', providers: {mine: {baseUrl: 'https://models.example.com', apiKeyEnv: 'MINE'}, openai: {baseUrl: 'https://proxy.example.com'}}}`
+	for _, row := range []struct{ name, providers, kept string }{
+		{"as they were", `mine: {baseUrl: 'https://models.example.com', apiKeyEnv: 'MINE'}, openai: {baseUrl: 'https://proxy.example.com'}`, ""},
+		{"another address", `mine: {baseUrl: 'https://evil.example.com', apiKeyEnv: 'MINE'}, openai: {baseUrl: 'https://proxy.example.com'}`, "mine"},
+		{"another key", `mine: {baseUrl: 'https://models.example.com', apiKeyEnv: 'AWS_SECRET_ACCESS_KEY'}, openai: {baseUrl: 'https://proxy.example.com'}`, "mine"},
+		{"another format", `mine: {baseUrl: 'https://models.example.com', apiKeyEnv: 'MINE', api: 'anthropic-messages'}, openai: {baseUrl: 'https://proxy.example.com'}`, "mine"},
+		{"a new one", `evil: {baseUrl: 'https://evil.example.com', apiKeyEnv: 'AWS_SECRET_ACCESS_KEY'}, mine: {baseUrl: 'https://models.example.com', apiKeyEnv: 'MINE'}, openai: {baseUrl: 'https://proxy.example.com'}`, "evil"},
+		{"a built-in one with another address", `google: {baseUrl: 'https://evil.example.com'}, mine: {baseUrl: 'https://models.example.com', apiKeyEnv: 'MINE'}, openai: {baseUrl: 'https://proxy.example.com'}`, "google"},
+		{"none", ``, "mine, openai"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := write(t, "hint.json5", started)
+			running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
+			require.NoError(t, err)
+			reloads, log := watching(t, running)
+			replaceFile(t, path, `{agents: 'two', providers: {`+row.providers+`}}`)
+			r := next(t, reloads)
+			require.NoError(t, r.err)
+			require.Equal(t, []string{"two"}, r.config.Policy.Agents)
+			require.Equal(t, running.Classifier.Providers, r.config.Classifier.Providers)
+			if row.kept == "" {
+				require.NotContains(t, log.String(), "HINT_PROVIDERS")
+				return
+			}
+			require.Equal(t, 1, strings.Count(log.String(), "level=WARN"), log.String())
+			require.Contains(t, log.String(), row.kept)
+			require.Contains(t, log.String(), "need a restart")
+			require.Contains(t, log.String(), "file="+path)
+		})
+	}
+}
+
+func TestAFileThatOthersMayWriteIsAWarning(t *testing.T) {
+	for _, row := range []struct {
+		mode os.FileMode
+		warn bool
+	}{{0o600, false}, {0o644, false}, {0o664, true}, {0o622, true}, {0o666, true}} {
+		t.Run(row.mode.String(), func(t *testing.T) {
+			path := write(t, "hint.json5", `{}`)
+			require.NoError(t, os.Chmod(path, row.mode))
+			_, warnings, err := load(t, map[string]string{"HINT_CONFIG": path})
+			require.NoError(t, err)
+			require.Equal(t, row.warn, len(warnings) == 1, warnings)
+			if row.warn {
+				require.Equal(t, "HINT_CONFIG", warnings[0].Variable)
+				require.Contains(t, warnings[0].Message, path+": others may write this file")
+			}
+		})
+	}
+	t.Run("once it may be written", func(t *testing.T) {
+		path := write(t, "hint.json5", `{}`)
+		running, warnings, err := load(t, map[string]string{"HINT_CONFIG": path})
+		require.NoError(t, err)
+		require.Empty(t, warnings)
+		_, log := watching(t, running)
+		require.NoError(t, os.Chmod(path, 0o666)) //nolint:gosec // on purpose
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), "others may write this file") }, time.Minute, 10*time.Millisecond)
+	})
+}
+
+func TestProvidersWithoutEncryptionAreAWarning(t *testing.T) {
+	for _, row := range []struct {
+		url  string
+		warn bool
+	}{
+		{"https://models.example.com/v1", false},
+		{"http://127.0.0.1:11434/v1", false},
+		{"http://localhost:11434/v1", false},
+		{"http://[::1]:11434/v1", false},
+		{"http://models.example.com/v1", true},
+		{"http://10.0.0.7:8000/v1", true},
+		{" http://10.0.0.7:8000/v1", true},
+		{"HTTP://10.0.0.7:8000/v1", true},
+	} {
+		t.Run(row.url, func(t *testing.T) {
+			_, warnings, err := load(t, map[string]string{"HINT_PROVIDERS": `{"mine": {"baseUrl": "` + row.url + `"}}`})
+			require.NoError(t, err)
+			require.Equal(t, row.warn, len(warnings) == 1, warnings)
+			if row.warn {
+				require.Equal(t, "HINT_PROVIDERS", warnings[0].Variable)
+				require.Contains(t, warnings[0].Message, `"mine" is asked over http://`)
+				require.NotContains(t, warnings[0].Message, "10.0.0.7", "an address may hold a secret")
+			}
+		})
+	}
+}
+
 func TestWatchWithoutAFileReturns(t *testing.T) {
 	Watch(t.Context(), &Config{}, slog.New(slog.DiscardHandler), nil)
 }
