@@ -187,7 +187,7 @@ export class Bridge {
    */
   async #askTurn(event, ctx, budgetMs) {
     const permit = this.#permits.turn(ctx);
-    for (const held of permit.held) this.#events.tell(held.hook, this.#permits.withoutPrivate(held.hook, held.event, held.ctx), held.ctx, held.ts);
+    for (const held of permit.held) this.#tell(held);
     if (!permit.ask) {
       this.#decisions.skipped(ctx, permit.skip, permit.person);
       return NO_ANSWER;
@@ -199,8 +199,9 @@ export class Bridge {
       ...(run !== undefined && { recallLater: true }),
       ...(this.options.knowhub.enabled && this.searchesTools() && { toolSearch: true }),
     };
-    const told = asWritten(this.#permits.withoutPrivate("before_prompt_build", event, ctx));
-    const { groupTurns, ...history } = this.options.history;
+    const told = asWritten(event);
+    const { groupTurns, ...read } = this.options.history;
+    const history = { ...read, leaveOut: this.#permits.leaveOut("before_prompt_build", event, ctx) };
     if (permit.gated) history.turns = groupTurns;
     const until = performance.now() + budgetMs;
     const decision = await this.#link.during(() =>
@@ -265,8 +266,14 @@ export class Bridge {
   tell(hook, event, ctx) {
     const told = this.#part(hook, event);
     const permit = this.#permits.event(hook, told, ctx);
-    if (permit) this.#events.tell(hook, this.#permits.withoutPrivate(hook, told, ctx), ctx);
-    else if (permit === undefined) this.#permits.hold({ hook, event: told, ctx, ts: Date.now() });
+    const held = { hook, event: told, ctx, ts: Date.now() };
+    if (permit) this.#tell(held);
+    else if (permit === undefined) this.#permits.hold(held);
+  }
+
+  /** @param {import("./permits.js").Held} held */
+  #tell({ hook, event, ctx, ts }) {
+    this.#events.tell(hook, event, ctx, { ts, leaveOut: this.#permits.leaveOut(hook, event, ctx) });
   }
 
   /**

@@ -59,10 +59,12 @@ export class Events {
    * @param {string} hook
    * @param {unknown} event
    * @param {unknown} ctx
-   * @param {number} [ts] when it happened, in Unix milliseconds
+   * @param {object} [more]
+   * @param {number} [more.ts] when it happened, in Unix milliseconds
+   * @param {import("./payload.js").History["leaveOut"]} [more.leaveOut] of its messages
    */
-  tell(hook, event, ctx, ts = Date.now()) {
-    this.#queue({ hook, event, ctx, ts, id: randomUUID() }, this.#historyOf(hook));
+  tell(hook, event, ctx, { ts = Date.now(), leaveOut } = {}) {
+    this.#queue({ hook, event, ctx, ts, id: randomUUID() }, { ...this.#historyOf(hook), ...(leaveOut && { leaveOut }) });
   }
 
   /**

@@ -8,25 +8,25 @@ const HEARTBEAT_ANSWER = "HEARTBEAT_OK";
 
 /**
  * The messages from the n-th turn from the end on, or all when there are fewer. A turn is a user
- * message that got an answer; user messages without one, and those that a consumer leaves out, do not
- * count.
+ * message and what follows it; those without an answer, and those that a consumer leaves out, do not
+ * count. It reads no more messages than it returns, but for turns that are left out.
  *
  * @param {unknown[]} messages
  * @param {number} n
+ * @param {(message: unknown) => boolean} [leaveOut] reports whether the turn of a message is left out
  * @returns {unknown[]}
  */
-export function lastTurns(messages, n) {
-  if (n <= 0) return [];
-  let turns = 0;
-  let answered = false;
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const role = text(messages[i], "role");
-    if (role === "assistant") answered ||= isAnswer(messages[i]);
-    if (role !== "user") continue;
-    if (answered && isAsked(messages[i]) && ++turns === n) return messages.slice(i);
-    answered = false;
+export function lastTurns(messages, n, leaveOut = () => false) {
+  const turns = [];
+  for (let start = messages.length - 1, end = messages.length, counted = 0; start >= 0 && counted < n; start--) {
+    if (start > 0 && text(messages[start], "role") !== "user") continue;
+    const turn = messages.slice(start, end);
+    end = start;
+    if (turn.some(leaveOut)) continue;
+    turns.push(turn);
+    if (isAnswered(turn)) counted++;
   }
-  return messages;
+  return turns.toReversed().flat();
 }
 
 /**
@@ -57,22 +57,8 @@ export function withLastAnswers(messages) {
  */
 const ELSEWHERE = new Set(["internal_system", "inter_session"]);
 
-/**
- * The messages without turns that came from elsewhere, and without those that hold a message that is
- * private. A turn is a user message and what follows it.
- *
- * @param {unknown[]} messages
- * @param {(message: unknown) => boolean} isPrivate
- * @returns {unknown[]}
- */
-export function ownTurns(messages, isPrivate) {
-  const starts = [0, ...messages.flatMap((message, i) => (i > 0 && text(message, "role") === "user" ? [i] : []))];
-  const turns = starts.map((start, n) => messages.slice(start, starts[n + 1]));
-  return turns.filter((turn) => !turn.some((message) => isElsewhere(message) || isPrivate(message))).flat();
-}
-
 /** @param {unknown} message */
-function isElsewhere(message) {
+export function isElsewhere(message) {
   return ELSEWHERE.has(text(field(message, "provenance"), "kind") ?? "");
 }
 
@@ -160,6 +146,15 @@ function hasText(message) {
 
 /** What is no message of a person, for gateways that do not say where a message came from (contract §5). */
 const NOT_ASKED = /^\s*\[(Inter-session message|Internal task completion event)\]|heartbeat poll/i;
+
+/**
+ * Reports whether a turn is a person's message and an answer to it.
+ *
+ * @param {unknown[]} turn
+ */
+function isAnswered([first, ...rest]) {
+  return text(first, "role") === "user" && isAsked(first) && rest.some((message) => text(message, "role") === "assistant" && isAnswer(message));
+}
 
 /** @param {unknown} message of a user */
 function isAsked(message) {

@@ -13,6 +13,7 @@ import { record } from "./values.js";
  * @property {number} bytes all messages together
  * @property {boolean} textOnly only text of users and assistants: no tools, thinking or images
  * @property {boolean} [answers] of the texts of an assistant in a turn only the last, where only text is sent
+ * @property {(message: unknown) => boolean} [leaveOut] reports whether the turn of a message does not leave the gateway
  * @property {boolean} [runs] agent_end holds the run's messages, not only its outcome
  */
 
@@ -27,7 +28,7 @@ import { record } from "./values.js";
  */
 
 /** Fields of events that hold messages, oldest first. */
-export const MESSAGE_FIELDS = ["messages", "historyMessages"];
+const MESSAGE_FIELDS = ["messages", "historyMessages"];
 
 /** Fields of a context that hold the gateway's configuration, with secrets. */
 const PRIVATE = new Set(["config", "cfg"]);
@@ -104,7 +105,7 @@ function isMessages(event, key) {
 function messagesOf(hook, event, field, history) {
   const messages = /** @type {any} */ (event)[field];
   if (hook === "agent_end") return history.runs ? lastRun(messages) : outcomeOf(messages);
-  const turns = lastTurns(messages, history.turns);
+  const turns = lastTurns(messages, history.turns, history.leaveOut);
   return history.answers && history.textOnly ? withLastAnswers(turns) : turns;
 }
 

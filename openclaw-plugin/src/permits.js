@@ -2,10 +2,9 @@
 
 import { chatsOf, checkPerson, checkSession, checkTurn, globOf, isGroup, placeOf } from "./eligibility.js";
 import { isListed } from "./hooks.js";
-import { ownTurns } from "./messages.js";
-import { MESSAGE_FIELDS } from "./payload.js";
+import { isElsewhere } from "./messages.js";
 import { Recent } from "./recent.js";
-import { field, record, text } from "./values.js";
+import { field, text } from "./values.js";
 
 /** Hooks that belong to no chat. */
 const CHATLESS = new Set([
@@ -140,25 +139,22 @@ export class Permits {
   }
 
   /**
-   * Leaves out of an event's messages what does not leave the gateway: turns from while the chat was
-   * off, and those of the gateway itself and of other sessions. agent_end tells of its own run alone.
+   * What of an event's messages does not leave the gateway: turns from while the chat was off, and those
+   * of the gateway itself and of other sessions. agent_end tells of its own run alone.
    *
    * @param {string} hook
    * @param {unknown} event
    * @param {unknown} ctx
-   * @returns {unknown}
+   * @returns {((message: unknown) => boolean) | undefined} whether the turn of a message is left out; undefined where none is
    */
-  withoutPrivate(hook, event, ctx) {
-    const fields = MESSAGE_FIELDS.filter((name) => Array.isArray(field(event, name)));
-    if (hook === "agent_end" || fields.length === 0) return event;
+  leaveOut(hook, event, ctx) {
+    if (hook === "agent_end") return undefined;
     const { key } = placeOf(event, ctx);
-    const isPrivate = (/** @type {unknown} */ message) => {
+    return (message) => {
+      if (isElsewhere(message) || this.#private.get(text(field(message, "__openclaw"), "runId") ?? "")) return true;
       const ts = field(message, "timestamp");
-      return this.#private.get(text(field(message, "__openclaw"), "runId") ?? "") === true || (typeof ts === "number" && this.hints.wasOff(key, ts));
+      return typeof ts === "number" && this.hints.wasOff(key, ts);
     };
-    const out = { ...record(event) };
-    for (const name of fields) out[name] = ownTurns(/** @type {unknown[]} */ (out[name]), isPrivate);
-    return out;
   }
 
   /**

@@ -7,8 +7,9 @@ import { test } from "node:test";
 
 import { readOptions } from "../src/config.js";
 import { encodeBody } from "../src/payload.js";
+import { ALWAYS_ON, Permits } from "../src/permits.js";
 
-const { history } = readOptions({});
+const permits = new Permits(readOptions({}), ALWAYS_ON, ALWAYS_ON);
 const ctx = { runId: "r1", agentId: "main", sessionKey: "agent:main:telegram:direct:42", sessionId: "s1", trigger: "user", messageProvider: "telegram", channelId: "42" };
 
 /** A turn as a gateway keeps it: a question, a tool call with its result, an answer. @param {number} i */
@@ -23,6 +24,9 @@ function turn(i) {
   ];
 }
 
+/** @param {string} hook @param {unknown} event */
+const historyOf = (hook, event) => ({ ...readOptions({}).history, leaveOut: permits.leaveOut(hook, event, ctx) });
+
 const session = (/** @type {number} */ turns) => Array.from({ length: turns }, (_, i) => turn(i)).flat();
 
 /**
@@ -36,7 +40,7 @@ function compare(hook, turns) {
   for (let round = 0; round < 400; round++) {
     for (const side of sides) {
       const began = performance.now();
-      const body = encodeBody({ hook, event: side.event, ctx, ts: 1, id: "e" }, 1_000_000, history) ?? "";
+      const body = encodeBody({ hook, event: side.event, ctx, ts: 1, id: "e" }, 1_000_000, historyOf(hook, side.event)) ?? "";
       side.times.push(performance.now() - began);
       side.bytes = Buffer.byteLength(body);
     }
@@ -55,3 +59,15 @@ for (const hook of ["before_prompt_build", "agent_end"]) {
     }
   });
 }
+
+test("before_prompt_build: turn 1000 reads as many messages as turn 20", () => {
+  const read = [20, 1000].map((n) => {
+    let count = 0;
+    const messages = new Proxy(session(n), { get: (list, name) => (typeof name === "string" && /^\d+$/.test(name) && count++, Reflect.get(list, name)) });
+    const event = { prompt: "and now?", messages };
+    encodeBody({ hook: "before_prompt_build", event, ctx, ts: 1, id: "e" }, 1_000_000, historyOf("before_prompt_build", event));
+    return count;
+  });
+  assert.ok(/** @type {number} */ (read[0]) > 0);
+  assert.equal(read[1], read[0]);
+});

@@ -8,6 +8,7 @@ import { afterEach, test } from "node:test";
 
 import { Chats } from "../src/chats.js";
 import { readOptions } from "../src/config.js";
+import { encodeBody } from "../src/payload.js";
 import { Permits } from "../src/permits.js";
 import { CTX, GROUP, KEY, forget, gateway } from "./gateway.js";
 import { samples } from "./samples.js";
@@ -173,9 +174,10 @@ for (const [name, between, later = []] of /** @type {Array<[string, object[], ob
     t.mock.timers.setTime(6000);
     chats.set(KEY, false);
     const event = { prompt: "p", messages: [...kept, ...between, ...kept, ...later] };
-    assert.deepEqual(permits.withoutPrivate("before_prompt_build", event, CTX), { prompt: "p", messages: [...kept, ...kept, ...later] });
-    const whole = { ...event, messages: [...between, ...later] };
-    assert.equal(permits.withoutPrivate("agent_end", whole, CTX), whole, "of a run that is told, the outcome is");
+    const history = { turns: Number.MAX_SAFE_INTEGER, bytes: 1_000_000, textOnly: false };
+    const body = encodeBody({ hook: "before_prompt_build", event, ctx: CTX, ts: 1, id: "e" }, 1_000_000, { ...history, leaveOut: permits.leaveOut("before_prompt_build", event, CTX) });
+    assert.deepEqual(JSON.parse(body ?? "").event, { prompt: "p", messages: [...kept, ...kept, ...later] });
+    assert.equal(permits.leaveOut("agent_end", event, CTX), undefined, "of a run that is told, the outcome is");
   });
 }
 
