@@ -89,6 +89,7 @@ type commandLine struct {
 		Audit    knowhubAuditCmd    `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
 	} `cmd:"" help:"Inspect, review and move the experiences of agents."`
 	Open    openCmd    `cmd:"" help:"Print the link to the pages that signs in, or open it."`
+	Demo    demoCmd    `cmd:"" help:"Show the pages with a day of believable traffic, in a system of its own."`
 	Health  healthCmd  `cmd:"" help:"Ask the running consumer whether it is healthy."`
 	Doctor  doctorCmd  `cmd:"" help:"Check NATS, models, intents, directories and the HTTP port."`
 	Version versionCmd `cmd:"" help:"Print the version."`
