@@ -19,6 +19,12 @@ type background struct {
 	rows  map[uint64][]rowValue // by the hash of a compared feature
 }
 
+// rowValue is the value of a feature in a text.
+type rowValue struct {
+	row   int32
+	value float32
+}
+
 const (
 	// backgroundPerIntent is how many texts of an intent are in the background, of
 	// some 700: four times as many find one more of a hundred strange messages and

@@ -207,21 +207,21 @@ func share(part, whole float32) float64 {
 // part of each intent's examples and a part of the intents are taken out of
 // the model, which then sees these examples as new messages: the former as
 // messages of its intents, the latter as messages that fit none.
-func (m *Model) calibrate(full *solver, samples []sample) {
+func (m *Model) calibrate(full *solver) {
 	inScope, correct, precision := m.priors()
 	m.inScope, m.correct = inScope, correct
 	if len(m.intents) == 0 || m.bare() {
 		return
 	}
-	n, every := foldsFor(len(samples))
+	n, every := foldsFor(len(m.samples))
 	folds := make([][]observation, n)
 	var wg sync.WaitGroup
 	for fold := range folds {
-		wg.Go(func() { folds[fold] = m.observe(full, samples, fold, every) })
+		wg.Go(func() { folds[fold] = m.observe(full, fold, every) })
 	}
 	wg.Wait()
 	obs := slices.Concat(folds...)
-	balance(obs, likeFallback(samples, len(m.intents)))
+	balance(obs, likeFallback(m.samples, len(m.intents)))
 	m.inScope = fitInScope(obs, inScope, precision)
 	m.correct = fitCorrect(obs, correct, precision)
 }
@@ -261,16 +261,17 @@ type holdout struct {
 
 // holdOut takes one in every examples of each intent, and one in numFolds intents,
 // out of the model.
-func (m *Model) holdOut(number, every int, samples []sample, rows *corpus) *holdout {
+func (m *Model) holdOut(number, every int, rows *corpus) *holdout {
 	f := &holdout{
-		number: number, held: make([]bool, len(samples)),
-		present: make([]bool, len(m.intents)), known: make([]bool, m.space.dict.n),
+		number: number, held: make([]bool, len(m.samples)),
+		present: make([]bool, len(m.intents)), known: make([]bool, m.lexicon.n),
 	}
 	for c := range f.present {
 		f.present[c] = c%numFolds != number
 	}
 	seen := make([]int, len(m.intents)+1)
-	for i, sm := range samples {
+	for i := range m.samples {
+		sm := &m.samples[i]
 		k := seen[sm.class+1]
 		if !sm.trigger {
 			seen[sm.class+1]++
@@ -296,16 +297,17 @@ func (f *holdout) without(full *solver) *solver {
 }
 
 // observe tests a fold: the model sees the held-out texts as new messages.
-func (m *Model) observe(full *solver, samples []sample, number, every int) []observation {
+func (m *Model) observe(full *solver, number, every int) []observation {
 	var (
-		f   = m.holdOut(number, every, samples, full.rows)
+		f   = m.holdOut(number, every, full.rows)
 		sc  = m.newScratch()
 		obs []observation
 	)
 	sc.known = f.known
 	s := f.without(full)
 	s.bayes(f.held)
-	for i, sm := range samples {
+	for i := range m.samples {
+		sm := &m.samples[i]
 		if !f.held[i] || sm.trigger {
 			continue
 		}

@@ -157,12 +157,13 @@ func TestHoldOut(t *testing.T) {
 	for i := range 40 {
 		examples = append(examples, fmt.Sprintf("word%d", i))
 	}
-	m, s, samples := train(intents.NewCatalog([]intents.Intent{{ID: "A", Triggers: []string{"x"}}, {ID: "B", Triggers: []string{"y"}, Examples: examples}}))
+	m := newModel(intents.NewCatalog([]intents.Intent{{ID: "A", Triggers: []string{"x"}}, {ID: "B", Triggers: []string{"y"}, Examples: examples}}))
+	rows := m.learn().rows
 	for _, row := range []struct{ every, want int }{{5, 8}, {10, 4}} {
-		f := m.holdOut(0, row.every, samples, s.rows)
+		f := m.holdOut(0, row.every, rows)
 		require.Equal(t, []bool{false, true}, f.present)
 		held := 0
-		for i, sm := range samples {
+		for i, sm := range m.samples {
 			if f.held[i] && sm.class == 1 {
 				held++
 			}

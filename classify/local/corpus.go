@@ -1,14 +1,25 @@
 package local
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // sample is one training text.
 type sample struct {
 	text    string
 	class   int32 // position of the intent; -1 for an example of the fallback
-	cost    float32
 	trigger bool
 	learnt  bool // from use, see [intents.Intent.Learnt]
+}
+
+// cost is what a wrong answer for the text costs in training.
+func (s *sample) cost() float32 {
+	if s.trigger {
+		return triggerCost
+	}
+	return exampleCost
 }
 
 // corpus is the training texts as vectors: row i is
@@ -37,40 +48,37 @@ func (c *corpus) sharedRow(i int) (ids []int32, values []float32) {
 	return c.ids[from:end], c.values[from:end]
 }
 
-// space turns a text into a vector: it holds the known features and their
-// weights.
+// space is what is learnt of the features of the training texts before any weight: their
+// numbers and worth, and the texts as vectors.
 type space struct {
-	dict    *dictionary
-	views   []view    // by feature
-	weight  []float32 // by feature: see [feature]; nil once the space is made
-	worth   []float32 // by feature: its inverse frequency; nil once the space is made
-	shared  int       // features below this number are in several training texts
-	unknown float32   // what a feature that was never seen is worth
-	// chat tells how common a feature is, see [background]; it may be nil. worths are
-	// what features are worth by how many intents use them.
-	chat   *background
-	worths []float32
+	*lexicon
+	rows   *corpus
+	views  []view    // by feature
+	weight []float32 // by feature: see [feature]
+	hashes []uint64  // by feature
+	scales []float32 // see [postings]
 }
 
 // newSpace learns the features of the samples, which belong to the given number
-// of classes, and returns their vectors. With general chat, which may be nil, the
-// built-in intents count as users of a feature, too.
-func newSpace(samples []sample, classes int, chat *background) (*space, *corpus) {
-	s := &space{chat: chat, dict: newDictionary(len(samples) * 40)}
+// of classes. With general chat, which may be nil, the built-in intents count as users
+// of a feature, too.
+func newSpace(samples []sample, classes int, chat *background) *space {
+	s := &space{}
 	c := &corpus{starts: make([]int32, 1, len(samples)+1)}
+	dict := newDictionary(len(samples) * 40)
 	var (
 		t     reading
 		feats []feature
 		last  []int32 // by feature: the row that had it last
 	)
-	for i, sm := range samples {
-		t.reset(sm.text)
+	for i := range samples {
+		t.reset(samples[i].text)
 		feats = appendFeatures(feats[:0], &t)
 		for _, f := range feats {
-			id := s.dict.add(f.hash)
+			id := dict.add(f.hash)
 			if int(id) == len(last) {
 				last, s.views = append(last, -1), append(s.views, f.view)
-				s.weight = append(s.weight, f.weight)
+				s.weight, s.hashes = append(s.weight, f.weight), append(s.hashes, f.hash)
 			}
 			if last[id] == int32(i) {
 				continue
@@ -79,27 +87,43 @@ func newSpace(samples []sample, classes int, chat *background) (*space, *corpus)
 			c.ids = append(c.ids, id)
 		}
 		c.starts = append(c.starts, int32(len(c.ids)))
-		c.class = append(c.class, sm.class)
-		c.cost = append(c.cost, sm.cost)
+		c.class = append(c.class, samples[i].class)
+		c.cost = append(c.cost, samples[i].cost())
 	}
-	s.renumber(c, classes)
-	s.weigh(c, classes)
-	c.values = make([]float32, len(c.ids))
+	s.rows = c
+	s.renumber(classes)
+	s.weigh(classes, chat)
+	s.value()
+	return s
+}
+
+// value sets the values of the rows.
+func (s *space) value() {
+	c := s.rows
+	c.norms, c.own = make([]float32, c.len()), make([]float32, c.len())
 	var views []view
-	c.norms, c.own = make([]float32, len(samples)), make([]float32, len(samples))
-	for i := range samples {
+	for i := range c.len() {
 		ids, values := c.row(i)
 		views = views[:0]
 		for k, id := range ids {
-			values[k], views = s.worth[id], append(views, s.views[id])
+			values[k] = s.worthOf(id, &feature{s.hashes[id], s.views[id], s.weight[id]})
+			views = append(views, s.views[id])
 		}
-		c.norms[i] = scale(views, values)
+		scales := scalesOf(views, values)
+		length := float32(0)
+		for k, v := range views {
+			values[k] *= scales[v]
+			c.norms[i] += values[k] * values[k]
+			if v.compared() {
+				length += values[k] * values[k]
+			}
+		}
+		s.scales = append(s.scales, scales[:]...)
+		s.scales = append(s.scales, 1/sqrt32(max(length, math.SmallestNonzeroFloat32)))
 		for _, v := range values[c.shared[i]:] {
 			c.own[i] += v * v
 		}
 	}
-	s.weight, s.worth = nil, nil // [dictionary.lookup] returns the worth
-	return s, c
 }
 
 const (
@@ -111,10 +135,10 @@ const (
 	usualRows  = 3
 )
 
-// renumber gives the lowest numbers to the features that several rows have. If
-// the model is too large, it drops rare features other than words.
-func (s *space) renumber(c *corpus, classes int) {
-	rows, shared := make([]int32, s.dict.n), 0
+// renumber gives the features the numbers of a lexicon. If the model is too large, it
+// drops rare features other than words.
+func (s *space) renumber(classes int) {
+	c, rows, shared := s.rows, make([]int32, len(s.hashes)), 0
 	for _, id := range c.ids {
 		if rows[id]++; rows[id] == 2 {
 			shared++
@@ -127,33 +151,33 @@ func (s *space) renumber(c *corpus, classes int) {
 			}
 		}
 	}
-	n := int32(0)
-	number := make([]int32, s.dict.n)
-	for id, k := range rows {
-		if k > 1 {
-			number[id] = n
-			n++
-		}
-	}
-	s.shared = int(n)
+	var groups [3][]int32 // old numbers of features of many, few and single texts
 	for id, k := range rows {
 		switch {
+		case k > maxRare:
+			groups[0] = append(groups[0], int32(id))
 		case k > 1:
-		case k == 0:
-			number[id] = -1
-		default:
-			number[id] = n
-			n++
+			groups[1] = append(groups[1], int32(id))
+		case k == 1:
+			groups[2] = append(groups[2], int32(id))
 		}
 	}
-	views, weight := make([]view, n), make([]float32, n)
-	for id, to := range number {
-		if to >= 0 {
-			views[to], weight[to] = s.views[id], s.weight[id]
+	number := make([]int32, len(s.hashes))
+	for id := range number {
+		number[id] = -1
+	}
+	var hashes []uint64
+	var views []view
+	var weight []float32
+	for _, group := range groups {
+		slices.SortFunc(group, func(a, b int32) int { return cmp.Compare(s.hashes[a], s.hashes[b]) })
+		for _, id := range group {
+			number[id] = int32(len(hashes))
+			hashes, views, weight = append(hashes, s.hashes[id]), append(views, s.views[id]), append(weight, s.weight[id])
 		}
 	}
-	s.views, s.weight = views, weight
-	s.dict = s.dict.renumber(number, int(n))
+	s.hashes, s.views, s.weight = hashes, views, weight
+	s.lexicon = newLexicon(hashes, len(groups[0]), len(groups[0])+len(groups[1]))
 
 	c.shared = make([]int32, c.len())
 	var own []int32
@@ -164,7 +188,7 @@ func (s *space) renumber(c *corpus, classes int) {
 		for _, id := range c.ids[from:end] {
 			switch to := number[id]; {
 			case to < 0:
-			case int(to) < s.shared:
+			case int(to) < s.nShared:
 				c.ids[k] = to
 				k++
 			default:
@@ -175,79 +199,73 @@ func (s *space) renumber(c *corpus, classes int) {
 		k += int32(copy(c.ids[k:], own))
 		from, c.starts[i+1] = end, k
 	}
-	c.ids = c.ids[:k]
+	c.ids, c.values = c.ids[:k], make([]float32, k)
 }
 
 // weigh sets the worth of every feature. It depends on the number of intents,
 // not of texts, that use the feature: a word in every example of one intent,
 // and in no other, is as distinctive as a rare one.
-func (s *space) weigh(c *corpus, classes int) {
-	n := int(s.dict.n)
-	users := make([]int32, n)
-	last := make([]int32, n)
+func (s *space) weigh(classes int, chat *background) {
+	users, last := make([]int32, s.n), make([]int32, s.n)
 	for i := range last {
 		last[i] = -2
 	}
 	// The rows of one class stand together.
-	for i, class := range c.class {
-		for _, id := range c.ids[c.starts[i]:c.starts[i+1]] {
+	for i, class := range s.rows.class {
+		ids, _ := s.rows.sharedRow(i)
+		for _, id := range ids {
 			if last[id] != class {
 				last[id] = class
 				users[id]++
 			}
 		}
 	}
-	s.worth = make([]float32, n)
-	power := float64(worthPower)
-	if s.chat != nil {
-		power, classes = thinPower, classes+s.chat.groups
-		for i := range s.dict.entries {
-			if e := &s.dict.entries[i]; e.hash != 0 {
-				users[e.id] += int32(s.chat.usersOf(e.hash))
-			}
+	s.chat = chat
+	if chat != nil {
+		for id, hash := range s.hashes[:s.nShared] {
+			users[id] += int32(chat.usersOf(hash))
 		}
 	}
-	table := make([]float32, classes+2)
-	for k := range table {
-		table[k] = float32(math.Pow(float64(inverseFrequency(classes+1, k)), power))
-	}
-	for id, k := range users {
-		s.worth[id] = table[min(int(k), classes+1)] * s.weight[id]
-	}
-	for i := range s.dict.entries {
-		if e := &s.dict.entries[i]; e.hash != 0 {
-			e.worth = s.worth[e.id]
-		}
-	}
-	s.unknown, s.worths = table[0], table
+	s.lexicon.weigh(users, worthByUsers(classes, chat))
 }
 
-// unknownWorth returns what a feature is worth that no training text has.
-func (s *space) unknownWorth(f *feature) float32 {
-	if s.chat == nil {
-		return s.unknown * f.weight
+// worthByUsers returns what features are worth by the number of intents that use them.
+func worthByUsers(classes int, chat *background) []float32 {
+	power := float64(worthPower)
+	if chat != nil {
+		power, classes = thinPower, classes+chat.groups
 	}
-	return s.worths[min(s.chat.usersOf(f.hash), len(s.worths)-1)] * f.weight
+	out := make([]float32, classes+2)
+	for k := range out {
+		out[k] = float32(math.Pow(float64(inverseFrequency(classes+1, k)), power))
+	}
+	return out
 }
 
 // scale brings each view of a vector to its length and returns the squared
 // length of the whole. views are those of the values.
 func scale(views []view, values []float32) float32 {
-	var sums, scale [numViews]float32
+	scales, norm := scalesOf(views, values), float32(0)
+	for k, v := range views {
+		values[k] *= scales[v]
+		norm += values[k] * values[k]
+	}
+	return norm
+}
+
+// scalesOf returns what brings each view of a vector to its length; 0 for a view
+// without a value.
+func scalesOf(views []view, values []float32) (scales [numViews]float32) {
+	var sums [numViews]float32
 	for k, v := range views {
 		sums[v] += values[k] * values[k]
 	}
 	for v, sum := range sums {
 		if sum > 0 {
-			scale[v] = viewWeight[v] / sqrt32(sum)
+			scales[v] = viewWeight[v] / sqrt32(sum)
 		}
 	}
-	norm := float32(0)
-	for k, v := range views {
-		values[k] *= scale[v]
-		norm += values[k] * values[k]
-	}
-	return norm
+	return scales
 }
 
 // worthPower flattens the worth of features: the square of it enters every

@@ -101,7 +101,7 @@ func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
 // trainEmbedded trains unless found, which may be nil, was made for these
 // vectors.
 func trainEmbedded(m *Model, vectors map[string][]float32, found *shipped) (*Embedded, error) {
-	samples := samplesOf(m.catalog)
+	samples := m.samples
 	e := &Embedded{words: m}
 	if err := e.place(samples, vectors); err != nil {
 		return nil, err
@@ -109,7 +109,8 @@ func trainEmbedded(m *Model, vectors map[string][]float32, found *shipped) (*Emb
 	if found != nil && e.use(&found.Embedded) {
 		return e, nil
 	}
-	unfinished, words, _ := train(m.catalog)
+	unfinished := newModel(m.catalog)
+	words := unfinished.learn()
 	words.run(maxEpochs, 1, nil)
 	head := newSolver(e.corpus(samples), e.dimensions, len(m.intents))
 	head.run(headEpochs, 1, nil)
@@ -201,7 +202,7 @@ func (e *Embedded) corpus(samples []sample) *corpus {
 		norms: make([]float32, len(samples)), own: make([]float32, len(samples)),
 	}
 	for i, sm := range samples {
-		c.class, c.cost = append(c.class, sm.class), append(c.cost, sm.cost)
+		c.class, c.cost = append(c.class, sm.class), append(c.cost, sm.cost())
 		if e.rows[i] != nil {
 			c.ids = append(c.ids, e.ids...)
 			for _, x := range e.rows[i] {
@@ -256,7 +257,7 @@ func (e *Embedded) candidates(words, head, linear, vector []float32, allowed, sk
 	found := slices.Clone(best)
 	best = best[:0]
 	for _, c := range found {
-		for i := e.words.examples.firstRow[c.class]; i < e.words.examples.firstRow[c.class+1]; i++ {
+		for i := e.words.postings.firstRow[c.class]; i < e.words.postings.firstRow[c.class+1]; i++ {
 			if e.rows[i] == nil || skip != nil && skip[i] {
 				continue
 			}
@@ -272,7 +273,7 @@ func (e *Embedded) candidates(words, head, linear, vector []float32, allowed, sk
 // outside returns the cosine to the nearest example of the fallback that skip
 // does not name, 0 without one.
 func (e *Embedded) outside(vector []float32, skip []bool) (cosine float32) {
-	for i := int(e.words.examples.firstRow[len(e.words.intents)]); i < len(e.words.examples.texts); i++ {
+	for i := int(e.words.postings.firstRow[len(e.words.intents)]); i < len(e.rows); i++ {
 		if skip == nil || !skip[i] {
 			cosine = max(cosine, product(e.rows[i], vector))
 		}
@@ -336,7 +337,7 @@ func (e *Embedded) signals(sc *scratch, best []candidate, outside float32, by mi
 func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict {
 	m := e.words
 	v := verdict{first: -1, second: -1, row: -1, odds: m.odds}
-	m.weights.score(sc.scores, sc.ids, sc.values, sc.shared)
+	m.score(sc.scores, sc)
 	centred := make([]float32, e.dimensions)
 	e.centre(centred, vector)
 	head := e.headScores(e.blocks, centred)
@@ -393,7 +394,7 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 	folds := make([]*holdout, n)
 	outcomes := make([][]tried, len(folds))
 	for i := range folds {
-		folds[i] = m.holdOut(i, numFolds, samples, words.rows)
+		folds[i] = m.holdOut(i, numFolds, words.rows)
 		outcomes[i] = e.try(m, folds[i], words, head, samples)
 	}
 	e.mix = mixOf(fitLogistic(contests(outcomes, samples), func(*observation) (hit, use bool) { return true, true }, mixPrior, priorPrecision))

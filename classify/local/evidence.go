@@ -38,7 +38,7 @@ func (m *Model) reason(sc *scratch, v *verdict) string {
 		said = "“" + strings.Join(words, "”, “") + "” spoke for it"
 	}
 	if v.row >= 0 && (v.cosine >= closeEnough || said == "") {
-		said = m.examples.reasons[v.row]
+		said = m.likeness(v.row)
 	}
 	if v.earlier != "" {
 		return "follows “" + text.OneLine(v.earlier, maxQuote) + "”: " + said
@@ -66,6 +66,18 @@ func Example(reason string) (example string, ok bool) {
 		return "", false
 	}
 	return strings.CutSuffix(reason[at+len(before):], "”")
+}
+
+// likeness is the reason of an answer by its nearest row.
+func (m *Model) likeness(row int) string {
+	kind := kindExample
+	switch s := &m.samples[row]; {
+	case s.learnt:
+		return closeToLearnt // somebody else may have written it (contract §3)
+	case s.trigger:
+		kind = kindTrigger
+	}
+	return closeTo + kind + " “" + m.textOf(row) + "”"
 }
 
 // wordsFor skips the search for telling words if the nearest example is the
@@ -128,18 +140,16 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 // lead returns how much the features in sc.feats speak for the first class of v
 // against the second.
 func (m *Model) lead(sc *scratch, v *verdict) float32 {
-	sum := float32(0)
-	for _, f := range sc.feats {
-		id, _ := m.space.dict.lookup(f.hash)
-		k := slices.Index(sc.ids, id)
-		if k < 0 {
-			continue
+	clear(sc.lead)
+	for i := range sc.feats {
+		f := &sc.feats[i]
+		if k := slices.Index(sc.ids, m.lexicon.find(f.hash)); k >= 0 {
+			m.addWeights(sc.lead, sc.ids[k], sc.values[k], f.view, sc.worth[k])
+			axpy(sc.lead, m.weights.absent, sc.values[k])
 		}
-		w := m.weights.of(id, v.first)
-		if v.second >= 0 {
-			w -= m.weights.of(id, v.second)
-		}
-		sum += w * sc.values[k]
 	}
-	return sum
+	if v.second < 0 {
+		return sc.lead[v.first]
+	}
+	return sc.lead[v.first] - sc.lead[v.second]
 }

@@ -237,19 +237,17 @@ func isThaiVowelBefore(r rune) bool { return r >= 0x0E40 && r <= 0x0E44 }
 // consonant.
 func isThaiSign(r rune) bool { return r >= 0x0E30 && r <= 0x0E3A || r >= 0x0E45 && r <= 0x0E4E }
 
-// dictionary numbers the features of the training texts. It is an open
-// addressing table: classifying a message takes about a hundred look-ups.
+// dictionary numbers the features of the training texts as they come. It is an open
+// addressing table.
 type dictionary struct {
 	entries []entry
 	n       int32
 }
 
-// entry is a feature with its number and, once [space.weigh] has set it, what it is
-// worth; hash 0 is a free place.
+// entry is a feature with its number; hash 0 is a free place.
 type entry struct {
-	hash  uint64
-	id    int32
-	worth float32
+	hash uint64
+	id   int32
 }
 
 // newDictionary returns a dictionary with room for n features, of whose places a
@@ -271,15 +269,6 @@ func (d *dictionary) slot(hash uint64) *entry {
 	}
 }
 
-// lookup returns the number of a feature and its worth, or -1 for the number.
-func (d *dictionary) lookup(hash uint64) (id int32, worth float32) {
-	e := d.slot(hash)
-	if e.hash == 0 {
-		return -1, 0
-	}
-	return e.id, e.worth
-}
-
 // add returns the number of a feature, giving it the next one when it is new.
 func (d *dictionary) add(hash uint64) int32 {
 	if int(d.n)*4 > len(d.entries)*3 {
@@ -297,18 +286,6 @@ func (d *dictionary) add(hash uint64) int32 {
 		d.n++
 	}
 	return e.id
-}
-
-// renumber returns a dictionary with new numbers for its features. number holds
-// the new number by old number; -1 leaves a feature out. n features remain.
-func (d *dictionary) renumber(number []int32, n int) *dictionary {
-	out := newDictionary(n)
-	for _, e := range d.entries {
-		if e.hash != 0 && number[e.id] >= 0 {
-			out.put(e.hash, number[e.id])
-		}
-	}
-	return out
 }
 
 // put adds a feature that is new; there must be room.

@@ -14,11 +14,12 @@ import (
 type Model struct {
 	catalog  *intents.Catalog
 	intents  []intents.Intent // of the root catalogue, by position
-	space    *space
+	samples  []sample
 	around   *surroundings // of a thin catalogue, else nil
 	knows    bool          // enough examples for a sure answer that nothing fits
-	weights  *weights
-	examples examples
+	lexicon  *lexicon
+	postings postings
+	weights  weights
 	inScope  logistic
 	correct  logistic
 	odds     float64 // see fallbackOdds
@@ -37,13 +38,14 @@ type scratch struct {
 	values []float32
 	views  []view
 	worth  []float32
-	shared int       // number of ids whose features occur in several training texts; these come first
 	scores []float32 // by intent, the last is the fallback's
 	own    []float32 // the scores of the latest message while earlier ones are read
 	alone  shares    // of the message that is weighed against the topic
 	topic  shares    // of the topic
 	seen   idSet     // the ids
 	sums   []float32 // by row of a class, see [Model.nearest]
+	rows   []int32   // of a class that have a feature
+	lead   []float32 // weights of features by class
 	chat   []float32 // by text of the background, see [surroundings.nearest]
 	// known lists, by number, the features that a fold knows; nil for all.
 	known []bool
@@ -134,15 +136,17 @@ var (
 // for 150 intents of 100 examples each, and 0.3 s for the built-in intents, for
 // which the result of training is shipped.
 func Train(cat *intents.Catalog) *Model {
-	m, s, samples := train(cat)
-	if found := shippedFor(samples); found != nil {
+	m := newModel(cat)
+	found := shippedFor(m.samples)
+	s := m.learn()
+	if found != nil {
 		s.restore(found.Duals)
 		m.inScope, m.correct = found.InScope, found.Correct
 	} else {
 		s.run(maxEpochs, 1, nil)
-		m.calibrate(s, samples)
+		m.calibrate(s)
 	}
-	m.weights = s.finish(m.space)
+	m.weights = newWeights(s, m.lexicon.nCommon)
 	return m
 }
 
@@ -157,27 +161,30 @@ func Trained(cat *intents.Catalog) *Model {
 
 var bundled = sync.OnceValue(func() *Model { return Train(intents.Bundled()) })
 
-// train returns a model without weights and calibration, and the solver that
-// finds the weights.
-func train(cat *intents.Catalog) (*Model, *solver, []sample) {
+// newModel returns a model of a catalogue that has learnt nothing.
+func newModel(cat *intents.Catalog) *Model {
 	root := cat.Root()
-	m := &Model{catalog: root, intents: root.Enabled()}
+	m := &Model{catalog: root, intents: root.Enabled(), samples: samplesOf(root), trust: trustFor(root), knows: true}
 	m.pool.New = func() any { return m.newScratch() }
-	samples := samplesOf(m.catalog)
-	var chat *background
-	m.knows = true
+	m.odds = oddsFor(m.samples, len(m.intents))
 	if isThin(root) {
-		m.around, m.knows = surround(root, samples), examplesOf(root) >= fewestExamples*len(m.intents)
+		m.around, m.knows = surround(root, m.samples), examplesOf(root) >= fewestExamples*len(m.intents)
+	}
+	return m
+}
+
+// learn learns the features of the texts, and returns the solver that finds their
+// weights.
+func (m *Model) learn() *solver {
+	var chat *background
+	if m.around != nil {
 		chat = m.around.background
 	}
-	sp, rows := newSpace(samples, len(m.intents), chat)
-	m.space = sp
-	m.examples = newExamples(samples, len(m.intents), sp, rows)
-	s := newSolver(rows, sp.shared, len(m.intents)+1)
+	sp := newSpace(m.samples, len(m.intents), chat)
+	m.lexicon, m.postings = sp.lexicon, newPostings(sp, firstRows(m.samples, len(m.intents)))
+	s := newSolver(sp.rows, sp.nShared, len(m.intents)+1)
 	s.outside = len(m.intents)
-	m.odds = oddsFor(samples, len(m.intents))
-	m.trust = trustFor(root)
-	return m, s, samples
+	return s
 }
 
 func samplesOf(root *intents.Catalog) []sample {
@@ -188,26 +195,26 @@ func samplesOf(root *intents.Catalog) []sample {
 	}
 	for i, in := range root.Enabled() {
 		for _, e := range in.Examples {
-			out = append(out, sample{text: e, class: int32(i), cost: exampleCost})
+			out = append(out, sample{text: e, class: int32(i)})
 		}
 		for _, e := range in.Learnt {
-			out = append(out, sample{text: e, class: int32(i), cost: exampleCost, learnt: true})
+			out = append(out, sample{text: e, class: int32(i), learnt: true})
 		}
 		for _, t := range in.Triggers {
 			for _, a := range assertions(t) {
-				out = append(out, sample{text: a, class: int32(i), cost: triggerCost, trigger: true})
+				out = append(out, sample{text: a, class: int32(i), trigger: true})
 			}
 		}
 		for _, d := range more[i] {
 			if key := Normalize(d); key != "" && !slices.ContainsFunc(in.Triggers, func(t string) bool { return Normalize(t) == key }) {
-				out = append(out, sample{text: d, class: int32(i), cost: triggerCost, trigger: true})
+				out = append(out, sample{text: d, class: int32(i), trigger: true})
 			}
 		}
 	}
 	most := max(leastFallback, maxFallback*len(out)/max(1, len(root.Enabled())))
 	fallback := root.Fallback()
 	for _, e := range slices.Concat(someOf(fallback.Examples, most), fallback.Learnt) {
-		out = append(out, sample{text: e, class: -1, cost: exampleCost})
+		out = append(out, sample{text: e, class: -1})
 	}
 	return out
 }
@@ -238,18 +245,19 @@ func someOf(texts []string, most int) []string {
 }
 
 func (m *Model) newScratch() *scratch {
-	return &scratch{scores: make([]float32, len(m.intents)+1)}
+	return &scratch{scores: make([]float32, len(m.intents)+1), lead: make([]float32, len(m.intents)+1)}
 }
 
 // read turns messages into one vector in sc.
 func (m *Model) read(sc *scratch, messages ...string) {
 	sc.text.reset(messages...)
 	sc.feats = appendFeatures(sc.feats[:0], &sc.text)
-	sc.ids, sc.views, sc.worth, sc.shared = sc.ids[:0], sc.views[:0], sc.worth[:0], 0
+	sc.ids, sc.views, sc.worth = sc.ids[:0], sc.views[:0], sc.worth[:0]
 	sc.seen.reset(len(sc.feats))
 	sc.words, sc.knownWords, sc.runs, sc.knownRuns, sc.strange, sc.nWords = 0, 0, 0, 0, 0, 0
-	for _, f := range sc.feats {
-		id, worth := m.space.dict.lookup(f.hash)
+	for i := range sc.feats {
+		f := &sc.feats[i]
+		id, worth := m.lexicon.lookup(f)
 		if id >= 0 && sc.known != nil && !sc.known[id] {
 			id = -1
 		}
@@ -258,14 +266,7 @@ func (m *Model) read(sc *scratch, messages ...string) {
 				continue
 			}
 			sc.ids, sc.views, sc.worth = append(sc.ids, id), append(sc.views, f.view), append(sc.worth, worth)
-			if int(id) < m.space.shared {
-				last := len(sc.ids) - 1
-				sc.ids[sc.shared], sc.ids[last] = sc.ids[last], sc.ids[sc.shared]
-				sc.worth[sc.shared], sc.worth[last] = sc.worth[last], sc.worth[sc.shared]
-				sc.views[sc.shared], sc.views[last] = sc.views[last], sc.views[sc.shared]
-				sc.shared++
-			}
-		} else if worth = m.space.unknownWorth(&f); f.view.compared() {
+		} else if worth = m.lexicon.ofUnknown(f); f.view.compared() {
 			sc.strange += worth * worth
 		}
 		switch f.view {

@@ -66,7 +66,7 @@ func (v *verdict) confidence() float64 {
 // judge classifies the message that sc has read.
 func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	v := verdict{first: -1, second: -1, row: -1, odds: m.odds}
-	m.weights.score(sc.scores, sc.ids, sc.values, sc.shared)
+	m.score(sc.scores, sc)
 	v.first, v.second = top(sc.scores[:len(m.intents)], allowed)
 	if v.first < 0 {
 		return v
@@ -122,7 +122,7 @@ func (sc *scratch) unread() bool {
 // example of the given row, word for word. Calibration never sees a message
 // twice, so it cannot learn that such a match is nearly certain.
 func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
-	if row >= 0 && !m.examples.trigger[row] && v.words > sameCosine && sc.strange == 0 && margin > 0 {
+	if row >= 0 && !m.samples[row].trigger && v.words > sameCosine && sc.strange == 0 && margin > 0 {
 		v.pFirst = max(v.pFirst, sameProbability)
 		v.pIn = max(v.pIn, v.pFirst)
 	}
@@ -409,7 +409,7 @@ func (m *Model) predict(in *classify.Input, allowed []bool, by *embedding) Predi
 		p.Intent = m.intents[v.first].ID
 	}
 	if v.row >= 0 {
-		p.Nearest = m.examples.texts[v.row]
+		p.Nearest = m.textOf(v.row)
 	}
 	m.pool.Put(sc)
 	return p

@@ -23,8 +23,12 @@ const (
 // sentences returns the first and the last sentences of a message, in its order;
 // nil if it is only one.
 func sentences(message string) []string {
+	rest := strings.TrimSpace(message)
+	if sentenceEnd(rest) == len(rest) {
+		return nil
+	}
 	var all []string
-	for rest := strings.TrimSpace(message); rest != ""; {
+	for rest != "" {
 		end := sentenceEnd(rest)
 		if s := strings.TrimSpace(rest[:end]); utf8.RuneCountInString(s) >= minSentence {
 			all = append(all, s)

@@ -68,11 +68,12 @@ func shippedFor(samples []sample) *shipped {
 // EncodeShipped trains on the built-in intents and the vectors of their texts, and
 // returns the file to ship. Errors are those of [TrainEmbedded].
 func EncodeShipped(vectors map[string][]float32) ([]byte, error) {
-	m, s, samples := train(intents.Bundled())
+	m := newModel(intents.Bundled())
+	s := m.learn()
 	s.run(maxEpochs, 1, nil)
-	m.calibrate(s, samples)
-	out := shipped{Texts: fingerprint(samples), Duals: s.duals(), InScope: m.inScope, Correct: m.correct}
-	m.weights = s.finish(m.space)
+	m.calibrate(s)
+	out := shipped{Texts: fingerprint(m.samples), Duals: s.duals(), InScope: m.inScope, Correct: m.correct}
+	m.weights = newWeights(s, m.lexicon.nCommon)
 	e, err := trainEmbedded(m, vectors, nil)
 	if err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func fingerprint(samples []sample) uint32 {
 	for _, sm := range samples {
 		b = append(append(b, sm.text...), 0)
 		b = binary.LittleEndian.AppendUint32(b, uint32(sm.class))
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(sm.cost))
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(sm.cost()))
 	}
 	return crc32.ChecksumIEEE(b)
 }

@@ -231,12 +231,12 @@ func TestLargeModelsDropRareFeatures(t *testing.T) {
 	texts := []string{"rare words", "rare words", "common enough", "common enough", "common enough"}
 	var samples []sample
 	for _, s := range texts {
-		samples = append(samples, sample{text: s, cost: exampleCost})
+		samples = append(samples, sample{text: s})
 	}
 	known := func(classes int, v view, text string) (n int) {
-		sp, _ := newSpace(samples, classes, nil)
+		sp := newSpace(samples, classes, nil)
 		for hash := range seenIn(v, text) {
-			if id, _ := sp.dict.lookup(hash); id >= 0 {
+			if sp.find(hash) >= 0 {
 				n++
 			}
 		}
@@ -261,11 +261,11 @@ func TestLargeModelsDropRareFeatures(t *testing.T) {
 
 func TestBundledCatalogueKeepsAllFeatures(t *testing.T) {
 	cat := intents.Bundled()
-	sp := Trained(cat).space
+	known := Trained(cat).lexicon
 	for _, sm := range samplesOf(cat) {
 		for v := range numViews {
 			for hash := range seenIn(v, sm.text) {
-				if id, _ := sp.dict.lookup(hash); id < 0 { // require takes longer than the look-up
+				if known.find(hash) < 0 { // require takes longer than the look-up
 					require.Fail(t, "a feature was dropped, which loses right hints in every language: raise maxWeights", sm.text)
 				}
 			}
@@ -296,62 +296,6 @@ func TestDictionary(t *testing.T) {
 	for i := range 5000 {
 		require.Equal(t, int32(i), d.add(hash(i)))
 		require.Equal(t, int32(i), d.add(hash(i)))
-	}
-	number := make([]int32, 5000)
-	for i := range number {
-		number[i] = int32(i/2 + 10)
-		if i%2 == 1 {
-			number[i] = -1
-		}
-	}
-	kept := d.renumber(number, 2510)
-	of := func(d *dictionary, i int) int32 {
-		id, _ := d.lookup(hash(i))
-		return id
-	}
-	for i := range 5000 {
-		require.Equal(t, int32(i), of(d, i))
-		require.Equal(t, number[i], of(kept, i))
-	}
-	require.Equal(t, int32(-1), of(d, 5000))
-}
-
-// The weights of a feature that one text alone has are not kept; they must be those
-// that training would have kept.
-func TestWeightsOfFeaturesOfOneRow(t *testing.T) {
-	samples := []sample{
-		{text: "play some jazz now", class: 0, cost: exampleCost},
-		{text: "play rock loudly", class: 0, cost: exampleCost},
-		{text: "will it rain now", class: 1, cost: exampleCost},
-		{text: "is it sunny outside", class: 1, cost: triggerCost},
-		{text: "some gibberish now", class: -1, cost: exampleCost},
-	}
-	train := func(shareAll bool) (*space, *corpus, *weights) {
-		sp, rows := newSpace(samples, 2, nil)
-		if shareAll {
-			sp.shared = int(sp.dict.n)
-			for i := range rows.len() {
-				rows.shared[i], rows.own[i] = rows.starts[i+1]-rows.starts[i], 0
-			}
-		}
-		s := newSolver(rows, sp.shared, 2)
-		s.run(maxEpochs, 1, nil)
-		return sp, rows, s.finish(sp)
-	}
-	sp, rows, sparse := train(false)
-	_, _, dense := train(true)
-	require.Less(t, sp.shared, int(sp.dict.n))
-	got, want := make([]float32, 2), make([]float32, 2)
-	for i := range rows.len() {
-		ids, values := rows.row(i)
-		sparse.score(got, ids, values, int(rows.shared[i]))
-		dense.score(want, ids, values, len(ids))
-		require.InDeltaSlice(t, want, got, 1e-3, samples[i].text)
-		for _, id := range ids {
-			for class := range 2 {
-				require.InDelta(t, dense.of(id, class), sparse.of(id, class), 1e-3, samples[i].text)
-			}
-		}
 	}
 }
 
@@ -416,23 +360,21 @@ func TestNormalize(t *testing.T) {
 func TestSolverKnowsThatMostTextsAreOfOtherClasses(t *testing.T) {
 	var samples []sample
 	for i := range 40 {
-		samples = append(samples, sample{text: fmt.Sprintf("word%d thing%d", i, i%7), class: int32(i % 8), cost: exampleCost})
+		samples = append(samples, sample{text: fmt.Sprintf("word%d thing%d", i, i%7), class: int32(i % 8)})
 	}
-	sp, rows := newSpace(samples, 8, nil)
-	s := newSolver(rows, sp.shared, 8)
+	sp := newSpace(samples, 8, nil)
+	s := newSolver(sp.rows, sp.nShared, 8)
 	s.run(maxEpochs, 1, nil)
 	for _, b := range s.blocks {
 		for c, v := range b.constant {
 			require.Negative(t, v, "class %d", b.first+c)
 		}
 	}
-	scores := make([]float32, 8)
-	s.finish(sp).score(scores, nil, nil, 0)
-	for _, v := range scores {
+	for _, v := range newWeights(s, sp.nCommon).constant {
 		require.Negative(t, v, "a text without a known word")
 	}
 
-	s = newSolver(rows, sp.shared, 8)
+	s = newSolver(sp.rows, sp.nShared, 8)
 	s.run(maxEpochs, 1, nil)
 	everything := make([]bool, len(samples))
 	for i := range everything {

@@ -228,9 +228,9 @@ func (s *solver) clone() *solver {
 
 // bayes adds naive Bayes to the weights: how much likelier a feature is in the
 // class than overall. It counts the rows that skip does not name. The solver
-// must not run afterwards. For a feature that only one row has, it returns the
-// weight for the class of that row, and for the other classes.
-func (s *solver) bayes(skip []bool) (alone, absent []float32) {
+// must not run afterwards. It returns what it has added by class, whatever the feature,
+// and the ratio that [bayes] takes.
+func (s *solver) bayes(skip []bool) (absent []float32, ratio float32) {
 	total := make([]float32, s.features) // by feature
 	mass := make([]float32, s.classes)
 	for i := range s.rows.len() {
@@ -251,13 +251,12 @@ func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 	for _, m := range mass {
 		sum += m
 	}
-	alone, absent = make([]float32, s.classes), make([]float32, s.classes)
+	absent = make([]float32, s.classes)
 	if sum == 0 {
-		return alone, absent
+		return absent, 0
 	}
 	prior := bayesPrior * sum / float32(s.classes)
 	for c, m := range mass {
-		alone[c] = bayesWeight * log32((sum+prior)/(m+prior))
 		absent[c] = bayesWeight * log32(prior/(m+prior))
 	}
 	s.each(func(b *block) {
@@ -284,46 +283,13 @@ func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 				continue
 			}
 			for _, id := range used {
-				b.weights[int(id)*b.width+c-b.first] += bayesWeight * log32(counts[id]*(sum/(total[id]*prior))+1)
+				b.weights[int(id)*b.width+c-b.first] += bayes(counts[id], total[id], sum/prior)
 				counts[id] = 0
 			}
 			used = used[:0]
 		}
 	})
-	return alone, absent
-}
-
-// finish returns the weights of all features; the solver must not be used
-// afterwards.
-func (s *solver) finish(space *space) *weights {
-	w := &weights{classes: s.classes, shared: s.features, class: make([]int32, s.rows.len())}
-	for i := range w.class {
-		w.class[i] = int32(s.class(i))
-	}
-	w.alone, w.absent = s.bayes(nil)
-	w.blocks = s.blocks
-	w.pull = make([]float32, s.rows.len()*s.classes)
-	for k := range w.blocks {
-		b := &w.blocks[k]
-		for i := range s.rows.len() {
-			row := w.pull[i*s.classes+b.first:][:b.width]
-			for c, a := range b.alpha[i*b.width:][:b.width] {
-				if row[c] = -a; s.class(i) == b.first+c {
-					row[c] = a
-				}
-			}
-		}
-		b.alpha = nil
-	}
-	own := int(space.dict.n) - w.shared
-	w.row, w.value = make([]int32, own), make([]float32, own)
-	for i := range s.rows.len() {
-		ids, values := s.rows.row(i)
-		for k := int(s.rows.shared[i]); k < len(ids); k++ {
-			w.row[int(ids[k])-w.shared], w.value[int(ids[k])-w.shared] = int32(i), values[k]
-		}
-	}
-	return w
+	return absent, sum / prior
 }
 
 func log32(x float32) float32 { return float32(math.Log(float64(x))) }

@@ -80,7 +80,7 @@ func (m *Model) evidence(sc *scratch, v *verdict, vectors bool) evidence {
 	s[trustHan], s[trustHangul], s[trustAlphabet] = sc.text.scripts()
 	if v.other() {
 		e.smash = sc.text.smashed()
-		_, near, _ := m.nearestOf(sc, m.examples.firstRow[len(m.intents)], int32(len(m.examples.texts)), nil)
+		_, near, _ := m.nearest(sc, len(m.intents), nil)
 		e.near = float64(near)
 	}
 	return e

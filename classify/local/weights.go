@@ -1,79 +1,121 @@
 package local
 
-// weights are the weights of each feature for each class. Two thirds of the
-// features occur in a single training text: their weights follow from that text
-// and are not stored.
+// weights are the weights of each feature for each class, and of a text without any. Those
+// of a feature of few texts follow from the texts and are not stored.
 type weights struct {
-	classes int
-	blocks  []block // the weights of features below shared
-	shared  int
-
-	// By feature, from shared on: its row and its value there.
-	row   []int32
-	value []float32
-
-	pull  []float32 // [row][class]: the dual variable, with its sign
-	class []int32   // by row; -1 for the fallback
-	// alone is the naive Bayes weight of a feature of one row for the row's class,
-	// absent that for every other class.
-	alone, absent []float32
+	classes  int
+	constant []float32 // by class: what every text has
+	absent   []float32 // by class: what every feature has beside its own weights, times its value
+	// ratio is naive Bayes' of a feature that one class alone has.
+	ratio float32
+	// common are the weights of features of many texts, by feature and class, and
+	// commonScale what they are to be multiplied by, by feature.
+	common      []byte
+	commonScale f32s
+	// By row: its dual variables that are not zero, each with its class, and what they
+	// are to be multiplied by. dual is where those of a row begin; one more at the end.
+	dual      u32s
+	dualClass u16s
+	dualValue []byte
+	dualScale f32s
 }
 
-// score sets out to the scores of a message by class. shared is how many of the ids
-// are below w.shared; these come first.
-func (w *weights) score(out []float32, ids []int32, values []float32, shared int) {
-	for i := range w.blocks {
-		fetch(w.blocks[i].weights, ids[:shared], w.blocks[i].width)
-	}
-	score(out, w.blocks, ids[:shared], values[:shared])
+// score sets out to the scores by class of the message that sc has read.
+func (m *Model) score(out []float32, sc *scratch) {
+	w := &m.weights
+	copy(out, w.constant)
 	sum := float32(0)
-	for k, id := range ids[shared:] {
-		v, i := values[shared+k], w.row[int(id)-w.shared]
+	for k, id := range sc.ids {
+		v := sc.values[k]
 		sum += v
-		axpy(out, w.pull[int(i)*w.classes:][:w.classes], v*w.value[int(id)-w.shared])
-		if c := w.class[i]; c >= 0 {
-			out[c] += v * (w.alone[c] - w.absent[c])
-		}
+		m.addWeights(out, id, v, sc.views[k], sc.worth[k])
 	}
-	if sum != 0 {
-		axpy(out, w.absent, sum)
+	axpy(out, w.absent, sum)
+}
+
+// addWeights adds v times the weights of a feature to out, but for absent.
+func (m *Model) addWeights(out []float32, id int32, v float32, view view, worth float32) {
+	w := &m.weights
+	if int(id) < m.lexicon.nCommon {
+		axpyInt8(out, w.common[int(id)*w.classes:], v*w.commonScale.at(int(id)))
+		return
+	}
+	var (
+		memory [maxRare]int32
+		values [maxRare]float32
+	)
+	rows, total := m.postings.few(id, &memory), float32(0)
+	for i, row := range rows {
+		x := m.postings.value(row, view, worth)
+		w.addDuals(out, int(row), v*x)
+		values[i] = x * m.samples[row].cost() / exampleCost
+		total += values[i]
+	}
+	for i := 0; i < len(rows); {
+		class, sum := m.postings.class[rows[i]], float32(0)
+		for ; i < len(rows) && m.postings.class[rows[i]] == class; i++ {
+			sum += values[i]
+		}
+		if int(class) < w.classes {
+			out[class] += v * bayes(sum, total, w.ratio)
+		}
 	}
 }
 
-// fetch reads once from each cache line of the rows of a matrix, so that memory
-// delivers them side by side and not one after the other.
-//
-//go:noinline
-func fetch(matrix []float32, ids []int32, width int) (sum float32) {
-	if width == 0 {
-		return 0
+// addDuals adds v times the dual variables of a row to out.
+func (w *weights) addDuals(out []float32, row int, v float32) {
+	v *= w.dualScale.at(row)
+	for i, end := w.dual.at(row), w.dual.at(row+1); i < end; i++ {
+		out[w.dualClass.at(i)] += v * float32(int8(w.dualValue[i]))
 	}
-	for _, id := range ids {
-		row := matrix[int(id)*width:][:width]
-		for i := 0; i < width; i += lineFloats {
-			sum += row[i]
-		}
-		sum += row[width-1]
-	}
-	return sum
 }
 
-// lineFloats is how many weights a cache line of 64 bytes has.
-const lineFloats = 16
+// bayes returns the naive Bayes weight of a feature for a class, given its mass there and
+// in all.
+func bayes(mass, total, ratio float32) float32 {
+	if mass == total {
+		return bayesWeight * log32(ratio+1)
+	}
+	return bayesWeight * log32(mass/total*ratio+1)
+}
 
-// of returns the weight of a feature for a class.
-func (w *weights) of(id int32, class int) float32 {
-	if int(id) < w.shared {
-		for i := range w.blocks {
-			if b := &w.blocks[i]; class < b.first+b.width {
-				return b.weights[int(id)*b.width+class-b.first]
+// newWeights returns what the solver has found, which must not be used afterwards.
+func newWeights(s *solver, common int) weights {
+	w := weights{classes: s.classes}
+	w.absent, w.ratio = s.bayes(nil)
+	row := make([]float32, s.classes)
+	for _, b := range s.blocks {
+		w.constant = append(w.constant, b.constant...)
+	}
+	for c := range w.constant {
+		w.constant[c] *= constantValue
+	}
+	var scale float32
+	for id := range common {
+		for _, b := range s.blocks {
+			copy(row[b.first:], b.weights[id*b.width:][:b.width])
+		}
+		axpy(row, w.absent, -1)
+		w.common, scale = appendInt8(w.common, row)
+		w.commonScale = w.commonScale.add(scale)
+	}
+	w.dual = w.dual.add(0)
+	var values []float32
+	for i := range s.rows.len() {
+		values = values[:0]
+		for _, b := range s.blocks {
+			for c, a := range b.alpha[i*b.width:][:b.width] {
+				if a == 0 {
+					continue
+				}
+				if s.class(i) != b.first+c {
+					a = -a
+				}
+				w.dualClass, values = w.dualClass.add(b.first+c), append(values, a)
 			}
 		}
+		w.dualValue, scale = appendInt8(w.dualValue, values)
+		w.dualScale, w.dual = w.dualScale.add(scale), w.dual.add(len(w.dualValue))
 	}
-	i := w.row[int(id)-w.shared]
-	out := w.pull[int(i)*w.classes+class] * w.value[int(id)-w.shared]
-	if int(w.class[i]) == class {
-		return out + w.alone[class]
-	}
-	return out + w.absent[class]
+	return w
 }
