@@ -34,7 +34,11 @@ func (a *App) openLateParts(ctx context.Context) error { return a.open(ctx, true
 func (a *App) open(ctx context.Context, late bool) error {
 	program := ProgramOf(a.cfg, Observer{a.metrics, a.log}, a.live.breakers)
 	for _, p := range a.parts {
-		if p.AfterRequests != late || !p.IsOn(program) {
+		switch {
+		case p.AfterRequests != late:
+			continue
+		case !p.IsOn(program):
+			a.leave(ctx, p)
 			continue
 		}
 		r, err := p.Open(ctx, a.env(ctx, p.Name, program))
@@ -46,6 +50,18 @@ func (a *App) open(ctx context.Context, late bool) error {
 		}
 	}
 	return nil
+}
+
+// leave tells a part that it is off.
+func (a *App) leave(ctx context.Context, p part.Part) {
+	if p.Off == nil {
+		return
+	}
+	a.work.Go(func() {
+		if err := p.Off(ctx, a.layout, a.events.JS); err != nil && ctx.Err() == nil {
+			a.log.Debug("part that is off not recorded", "part", p.Name, "error", err)
+		}
+	})
 }
 
 // env is what a part runs in.

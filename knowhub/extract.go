@@ -12,6 +12,7 @@ import (
 	"intenthint/knowhub/experience"
 	"intenthint/knowhub/extract"
 	"intenthint/model"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 
@@ -41,13 +42,27 @@ func (s *Service) Extract(ctx context.Context, in Extraction) ([]experience.Expe
 
 // extract is Extract with the messages decoded.
 func (s *Service) extract(ctx context.Context, in Extraction, messages []payload.Message) ([]experience.Experience, error) {
+	if s.Settings().Chain == nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errNoModel)
+	}
+	request, ok := s.question(messages)
+	if !ok {
+		return nil, nil
+	}
+	return s.ask(ctx, in, request)
+}
+
+// question returns what the model is asked about messages, if anything.
+func (s *Service) question(messages []payload.Message) (request provider.Request, ok bool) {
+	set := s.Settings()
+	return extract.Question(messages, extract.Options{Relaxed: !set.Strict, IPs: set.Strict && set.IPs})
+}
+
+// ask asks the model, and stores and returns the experiences in its answer.
+func (s *Service) ask(ctx context.Context, in Extraction, request provider.Request) ([]experience.Experience, error) {
 	set := s.Settings()
 	if set.Chain == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errNoModel)
-	}
-	request, ok := extract.Question(messages, extract.Options{Relaxed: !set.Strict, IPs: set.Strict && set.IPs})
-	if !ok {
-		return nil, nil
 	}
 	answer, err := model.Start(ctx, set.Limit, 1, func(ctx context.Context) (model.Answer[[]extract.Candidate], error) {
 		question := model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"intenthint/internal/bus"
@@ -48,6 +49,9 @@ func Part(page func(*Service) http.Handler) part.Part {
 		Open: func(ctx context.Context, env part.Env) (*part.Running, error) {
 			return open(ctx, env, metrics, page)
 		},
+		Off: func(ctx context.Context, l bus.Layout, js jetstream.JetStream) error {
+			return bucket.SwitchOffIn(ctx, js, bucket.TurnsIn(l))
+		},
 		Trials: trials,
 	}
 }
@@ -67,7 +71,9 @@ func Make(p part.Program) (*Settings, error) {
 func needs(l bus.Layout, p part.Program) part.Needs {
 	n := part.Needs{Buckets: []bus.Bucket{{Config: bucket.ExperiencesIn(l), Kept: true}, {Config: bucket.TurnsIn(l)}}}
 	if s := Declared.In(p.Values); s.Extract {
-		n.Durables = []bus.Durable{Durable(l, s.Trigger)}
+		d := Durable(l, s.Trigger)
+		d.FromNow = true // see switched
+		n.Durables = []bus.Durable{d}
 	}
 	return n
 }
@@ -93,9 +99,10 @@ func open(ctx context.Context, env part.Env, metrics *Metrics, page func(*Servic
 		Bucket: bucket.ExperiencesOf(env.Layout, env.Events.JS), Path: path, Encoder: env.Encoder, Metrics: metrics, Log: log,
 	})
 	service := New(Options{Experiences: kept, Copy: follower, Marks: safety.Marks, Metrics: metrics, Log: log})
+	extraction := extractionOf(env, service)
 	use := func(p part.Program) (swap func(), err error) {
 		s, err := Make(p)
-		return func() { service.Use(s) }, err
+		return func() { service.Use(s); extraction.changed() }, err
 	}
 	swap, err := use(env.Program)
 	if err != nil {
@@ -120,12 +127,10 @@ func open(ctx context.Context, env part.Env, metrics *Metrics, page func(*Servic
 			return listen(ctx, service, env.Token, log)
 		},
 		Detail: func() string { return "experiences to review" },
+		Sinks:  []part.Sink{extraction.start},
 	}
 	if page != nil {
 		running.Pages = map[string]http.Handler{"/experiences": page(service)}
-	}
-	if s := service.Settings(); s.Extract {
-		running.Sinks = []part.Sink{take(env, s.Trigger, &Sink{Service: service, Extracted: bucket.TurnsOf(env.Layout, env.Events.JS)})}
 	}
 	return running, nil
 }
@@ -150,22 +155,35 @@ func follow(ctx context.Context, c *Copy) (stop func(context.Context) error) {
 	}
 }
 
-// take extracts experiences from the events of a hook.
-func take(env part.Env, trigger string, s *Sink) part.Sink {
-	return part.Take(events.SinkOptions[Fact]{
-		Name: name, Durable: Durable(env.Layout, trigger).Name,
-		Handler: events.Handler[Fact]{
-			Decode: func(named, msgID string, data []byte) (events.Event[Fact], error) {
-				session, hook, fact, err := DecodeFact(trigger, named, msgID, data)
-				return events.Event[Fact]{Session: session, Hook: hook, Fact: fact}, err
-			},
-			Apply: s.Apply,
-			Check: s.Check,
+// extractionOf extracts experiences from the events of a hook while the settings say so.
+func extractionOf(env part.Env, service *Service) *switched {
+	turns, trigger := bucket.TurnsOf(env.Layout, env.Events.JS), Declared.In(env.Values).Trigger
+	durable := Durable(env.Layout, trigger)
+	sink := &Sink{Service: service, Extracted: turns}
+	return &switched{
+		service: service, turns: turns, durable: durable, log: env.Log, changes: make(chan struct{}, 1),
+		take: func(since time.Time) part.Sink {
+			return part.Take(events.SinkOptions[Fact]{
+				Name: name, Durable: durable.Name, Handler: HandlerOf(sink, trigger, since),
+				// One at a time: nothing waits for them, and hints take precedence at the
+				// models.
+				Appliers: 1, Pause: extractPause,
+			})
 		},
-		// One at a time: nothing waits for them, and hints take precedence at the
-		// models.
-		Appliers: 1, Pause: extractPause,
-	})
+	}
+}
+
+// HandlerOf extracts experiences from the events of a hook that were stored after since.
+func HandlerOf(s *Sink, trigger string, since time.Time) events.Handler[Fact] {
+	return events.Handler[Fact]{
+		Decode: func(named, msgID string, data []byte) (events.Event[Fact], error) {
+			session, hook, fact, err := DecodeFact(trigger, named, msgID, data)
+			return events.Event[Fact]{Session: session, Hook: hook, Fact: fact}, err
+		},
+		Stored: func(f Fact, at time.Time) (Fact, bool) { return f.Since(since, at) },
+		Apply:  s.Apply,
+		Check:  s.Check,
+	}
 }
 
 // extractPause returns the backoff before extraction from an event is retried

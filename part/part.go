@@ -41,6 +41,9 @@ type Part struct {
 	AfterRequests bool
 	// Open begins its work. ctx ends when the process stops.
 	Open func(ctx context.Context, env Env) (*Running, error)
+	// Off, if not nil, is called at a start while the part is off, in the background.
+	// What the part needs of a system may be missing.
+	Off func(ctx context.Context, l bus.Layout, js jetstream.JetStream) error
 	// Forget returns what forgets sessions for good in a system, also while the part is
 	// off; nil if there is nothing to forget.
 	Forget func(ctx context.Context, l bus.Layout, js jetstream.JetStream) (Forget, error)

@@ -85,6 +85,7 @@ type commandLine struct {
 		Rm       knowhubRmCmd       `cmd:"" help:"Delete experiences for good."`
 		Search   knowhubSearchCmd   `cmd:"" help:"Search as an agent does."`
 		Import   knowhubImportCmd   `cmd:"" help:"Add the experiences of a file."`
+		Extract  knowhubExtractCmd  `cmd:"" help:"Extract experiences from recorded turns."`
 		Export   knowhubExportCmd   `cmd:"" help:"Print experiences as JSON lines."`
 		Audit    knowhubAuditCmd    `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
 	} `cmd:"" help:"Inspect, review and move the experiences of agents."`

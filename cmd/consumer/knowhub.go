@@ -18,6 +18,7 @@ import (
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
 	"intenthint/knowhub/safety"
+	"intenthint/model"
 )
 
 // errKnowHubOff reports that the settings do not enable KnowHub.
@@ -37,7 +38,8 @@ func openKnowHub(inv *cli.Invocation) (*experiences, error) {
 	if !knowhub.Declared.In(inv.Config.Parts).Enabled {
 		return nil, errKnowHubOff
 	}
-	set, err := knowhub.Make(app.ProgramOf(inv.Config, app.Observer{}, nil))
+	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.Quiet()}
+	set, err := knowhub.Make(app.ProgramOf(inv.Config, o, model.NewBreakers(o)))
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,8 @@ type Durable struct {
 	Hooks []string
 	// Description is for operators.
 	Description string
+	// FromNow makes a durable that is created begin with the events stored after that.
+	FromNow bool
 }
 
 // Durables returns all durables of the event stream, the one of the sessions
@@ -146,6 +148,10 @@ func (l Layout) deadLetterStream() jetstream.StreamConfig {
 }
 
 func (l Layout) durable(d Durable) jetstream.ConsumerConfig {
+	deliver := jetstream.DeliverAllPolicy
+	if d.FromNow {
+		deliver = jetstream.DeliverNewPolicy
+	}
 	return jetstream.ConsumerConfig{
 		Durable:        d.Name,
 		Description:    d.Description,
@@ -156,7 +162,7 @@ func (l Layout) durable(d Durable) jetstream.ConsumerConfig {
 		// of the event.
 		MaxDeliver:    -1,
 		MaxAckPending: maxAckPending,
-		DeliverPolicy: jetstream.DeliverAllPolicy,
+		DeliverPolicy: deliver,
 	}
 }
 

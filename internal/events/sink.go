@@ -38,6 +38,9 @@ type Handler[F any] struct {
 	// independent of the order. An error with a method Temporary that returns
 	// true is not the fault of the facts, whatever Check returns.
 	Apply func(ctx context.Context, facts []F) error
+	// Stored is told when the stream stored the event of a fact, by the server's clock,
+	// and returns the fact to apply; take is false for an event to ignore. nil takes all.
+	Stored func(fact F, at time.Time) (_ F, take bool)
 	// Check returns why no fact can be applied at present, or nil. Apply is
 	// retried without limit while Check fails too.
 	Check func(ctx context.Context) error
@@ -62,7 +65,18 @@ func (h *Handler[F]) decode(p subjects.Prefix, m jetstream.Msg) (ev Event[F], er
 		ev, err = h.Decode(p.EventHook(m.Subject()), subjects.EventID(m.Headers()), m.Data())
 		return err
 	})
-	return ev, err
+	if err != nil || ev.Session == "" || h.Stored == nil {
+		return ev, err
+	}
+	meta, err := m.Metadata()
+	if err != nil {
+		return ev, err
+	}
+	var take bool
+	if ev.Fact, take = h.Stored(ev.Fact, meta.Timestamp); !take {
+		ev.Session = ""
+	}
+	return ev, nil
 }
 
 // SinkOptions describe a sink.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -18,7 +19,10 @@ import (
 // The session store cannot tell which turn a request begins: it knows only turns
 // that may get a hint, and learns of them a little later. So turns are counted
 // when requests arrive, in one small document per session.
-type Turns struct{ bucket *kv.Bucket }
+type Turns struct {
+	bucket *kv.Bucket
+	age    time.Duration
+}
 
 // TurnsIn is the bucket of the turns of a system. They are kept as long as events, from
 // a session's last turn on.
@@ -34,7 +38,7 @@ func TurnsOf(l bus.Layout, js jetstream.JetStream) *Turns { return NewTurns(js, 
 
 // NewTurns returns the bucket without touching it, see [Turns.Open].
 func NewTurns(js jetstream.JetStream, config jetstream.KeyValueConfig) *Turns {
-	return &Turns{kv.New(js, config)}
+	return &Turns{kv.New(js, config), config.TTL}
 }
 
 // Open opens the bucket and creates a missing one. Otherwise the first use does
@@ -211,19 +215,19 @@ func (doc *session) forget(turn, after int) {
 	}
 }
 
-// extractedKey is the prefix of the keys of events from which experiences were
-// extracted. The name of a session has no dot.
+// extractedKey is the prefix of the keys of what experiences were extracted from: turns
+// and events. The name of a session has no dot.
 const extractedKey = "extracted."
 
-// Extracted reports whether experiences were extracted from an event.
-func (t *Turns) Extracted(ctx context.Context, eventID string) (bool, error) {
-	known, err := kv.Get[struct{}](ctx, t.bucket, extractedKey+subjects.Name(eventID))
+// Extracted reports whether experiences were extracted from a turn or an event.
+func (t *Turns) Extracted(ctx context.Context, id string) (bool, error) {
+	known, err := kv.Get[struct{}](ctx, t.bucket, extractedKey+subjects.Name(id))
 	return known.Revision > 0, err
 }
 
-// SetExtracted notes that experiences were extracted from an event.
-func (t *Turns) SetExtracted(ctx context.Context, eventID string) error {
-	_, err := t.bucket.Put(ctx, extractedKey+subjects.Name(eventID), struct{}{}, 0)
+// SetExtracted notes that experiences were extracted from a turn or an event.
+func (t *Turns) SetExtracted(ctx context.Context, id string) error {
+	_, err := t.bucket.Put(ctx, extractedKey+subjects.Name(id), struct{}{}, 0)
 	if kv.IsConflict(err) { // it is noted already
 		return nil
 	}

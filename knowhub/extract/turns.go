@@ -1,6 +1,10 @@
 package extract
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -125,4 +129,55 @@ func withoutEvents(s string) string { return s[len(systemEvent.FindString(s)):] 
 func isSystem(words string) bool {
 	s := strings.ToLower(text.Cut(words, 100)) + " "
 	return slices.ContainsFunc(systemTexts, func(begin string) bool { return strings.HasPrefix(s, begin) })
+}
+
+// Turn is a message of a user and what followed it until the next one.
+type Turn struct {
+	Messages []payload.Message
+	// At is when the user's message entered the transcript, in Unix milliseconds by the
+	// gateway's clock; 0 if unknown.
+	At int64
+}
+
+// Turns returns the turns of messages, oldest first. A message that got no answer is a
+// turn, too; what comes before the first message of a user belongs to none.
+func Turns(messages []payload.Message) []Turn {
+	var out []Turn
+	for i, m := range messages {
+		begins := m.Role == payload.RoleUser && strings.TrimSpace(strings.Join(m.Content.Texts(), "")) != ""
+		if begins {
+			out = append(out, Turn{messages[i:i], m.Timestamp})
+		}
+		if n := len(out); n > 0 {
+			last := &out[n-1]
+			last.Messages = last.Messages[:len(last.Messages)+1]
+		}
+	}
+	return out
+}
+
+// Ended returns the messages of the turn with which a run ended: those of the last one
+// that has an answer, and what the user wrote after it.
+func Ended(turns []Turn) []Turn {
+	for i, turn := range slices.Backward(turns) {
+		if slices.ContainsFunc(turn.Messages, func(m payload.Message) bool { return m.Role == payload.RoleAssistant }) {
+			return turns[i:]
+		}
+	}
+	return turns
+}
+
+// Key identifies a turn within a session: what was said in it.
+func (t Turn) Key(session string) string {
+	h := sha256.New()
+	_, _ = io.WriteString(h, session)
+	for _, m := range t.Messages {
+		if m.Role != payload.RoleUser && m.Role != payload.RoleAssistant {
+			continue
+		}
+		for _, text := range append([]string{m.Role}, m.Content.Texts()...) {
+			_, _ = fmt.Fprintf(h, "\x00%d\x00%s", len(text), text)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
