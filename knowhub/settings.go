@@ -66,7 +66,7 @@ var Declared = part.Declare("knowhub", "experiences that agents submit and find"
 	part.Set("remindAtStart", func(s *Settings) *bool { return &s.RemindAtStart }, true, part.Flag, "Reminds the agent of experiences in front of the first prompt of a session."),
 	part.Set("remindEvery", func(s *Settings) *int { return &s.RemindEvery }, 3, part.Whole(0, math.MaxInt32), "Reminds again every so many turns; 0: never."),
 	part.Set("recall", func(s *Settings) *int { return &s.Recall }, 0, part.Whole(0, math.MaxInt32), "Approved experiences that fit a prompt and are put in front of it; 0: none."),
-	part.Set("enableServerExtraction", func(s *Settings) *bool { return &s.Extract }, false, part.Flag, "Also publishes the texts of finished runs, which experiences are extracted from."),
+	part.Set("enableServerExtraction", func(s *Settings) *bool { return &s.Extract }, false, part.Flag, "Reads new turns for experiences with a model; the gateway then publishes the texts of finished runs."),
 	part.Set("extractionTrigger", func(s *Settings) *string { return &s.Trigger }, subjects.HookAgentEnd, part.OneOf(subjects.HookAgentEnd, subjects.HookBeforeCompaction), "When new turns are read for experiences.").AtStart(),
 	part.Set("privacyMode", func(s *Settings) *bool { return &s.Strict }, true, privacy, "With strict, personal data and secrets are redacted before anything is stored or leaves the process."),
 	part.Set("redactIPs", func(s *Settings) *bool { return &s.IPs }, false, part.Flag, "With strict, IP addresses are redacted too."),
