@@ -36,6 +36,9 @@ type Options struct {
 	Level *slog.LevelVar
 	// Ready, if not nil, is called by [App.Run] once requests are answered.
 	Ready func()
+	// Failed, if not nil, is called by [App.Run] with the error of a start that failed,
+	// before anything is stopped.
+	Failed func(error)
 	// Listening, if not nil, is called by [App.Start] before it logs anything, with the link
 	// to the pages, which signs in with the token that was made; "" if none are served.
 	Listening func(link string)
@@ -127,6 +130,8 @@ func (a *App) Run(ctx context.Context) error {
 		a.log.Info("stopping")
 	} else if ctx.Err() != nil {
 		err = nil // the start was canceled
+	} else if a.opts.Failed != nil {
+		a.opts.Failed(err)
 	}
 	return errors.Join(err, a.Stop())
 }

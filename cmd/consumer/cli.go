@@ -89,11 +89,14 @@ type commandLine struct {
 		Export   knowhubExportCmd   `cmd:"" help:"Print experiences as JSON lines."`
 		Audit    knowhubAuditCmd    `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
 	} `cmd:"" help:"Inspect, review and move the experiences of agents."`
-	Open    openCmd    `cmd:"" help:"Print the link to the pages that signs in, or open it."`
-	Demo    demoCmd    `cmd:"" help:"Show the pages with a day of believable traffic, in a system of its own."`
-	Health  healthCmd  `cmd:"" help:"Ask the running consumer whether it is healthy."`
-	Doctor  doctorCmd  `cmd:"" help:"Check NATS, models, intents, directories and the HTTP port."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Open       openCmd       `cmd:"" help:"Print the link to the pages that signs in, or open it."`
+	Demo       demoCmd       `cmd:"" help:"Show the pages with a day of believable traffic, in a system of its own."`
+	Health     healthCmd     `cmd:"" help:"Ask the running consumer whether it is healthy."`
+	Doctor     doctorCmd     `cmd:"" help:"Check NATS, models, intents, directories and the HTTP port."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	HelpOf     helpCmd       `cmd:"" name:"help" help:"Show what a command does and its flags, as --help."`
+	Completion completionCmd `cmd:"" help:"Print a script with which a shell completes commands and flags."`
+	Man        manCmd        `cmd:"" help:"Print the manual page, in roff."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
@@ -176,21 +179,32 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 		return exitOK // --help could not be written; the command line is right
 	}
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "consumer:", notANumber.ReplaceAllString(err.Error(), "must be a number, not $1"))
-		_, _ = fmt.Fprintf(stderr, "Try \"%s --help\".\n", commandOf(err))
-		return exitUsage
+		return misused(stderr, err)
 	}
 	inv := &cli.Invocation{Ctx: ctx, Version: version, Stdin: os.Stdin, Stdout: stdout, Stderr: stderr}
-	if parsed.Command() != "version" {
+	if !withoutSettings[parsed.Command()] {
 		if inv.Config, inv.Warnings, err = load(); err != nil {
 			return fail(inv, err)
 		}
 		app.UseFrames(inv.Config)
 	}
-	if err := parsed.Run(inv); err != nil {
+	err = parsed.Run(inv, parser)
+	switch wrong, ok := errors.AsType[*kong.ParseError](err); {
+	case left >= 0:
+		return left // help was shown
+	case ok:
+		return misused(stderr, wrong)
+	case err != nil:
 		return fail(inv, err)
 	}
 	return exitOK
+}
+
+// misused reports a wrong command line.
+func misused(stderr io.Writer, err error) int {
+	_, _ = fmt.Fprintln(stderr, "consumer:", notANumber.ReplaceAllString(err.Error(), "must be a number, not $1"))
+	_, _ = fmt.Fprintf(stderr, "Try \"%s --help\".\n", commandOf(err))
+	return exitUsage
 }
 
 // notANumber matches the parser's error for a flag value that is not a number.
@@ -230,18 +244,24 @@ func fail(inv *cli.Invocation, err error) int {
 		return exitDiffers
 	case errors.Is(err, cli.ErrReported):
 		return exitFailed
-	case errors.Is(err, natsserver.ErrConf), errors.Is(err, natsserver.ErrOpenListener):
-		// An invalid setting that only the server's own parser can detect.
-		err = config.Errors{{Variable: "HINT_NATS_CONF", Value: inv.Config.Bus.Conf, Allowed: err.Error()}}
 	}
-	if _, ok := errors.AsType[config.Errors](err); ok {
-		_, _ = fmt.Fprintln(inv.Stderr, err)
+	if settings, wrong := misconfigured(inv, err); wrong {
+		_, _ = fmt.Fprintln(inv.Stderr, settings)
 		return exitUsage
 	}
 	if _, ok := errors.AsType[cli.UsageError](err); ok {
 		return report(inv.Stderr, err, exitUsage)
 	}
 	return report(inv.Stderr, err, exitFailed)
+}
+
+// misconfigured returns the wrong settings that an error is about, if it is.
+func misconfigured(inv *cli.Invocation, err error) (settings config.Errors, wrong bool) {
+	if errors.Is(err, natsserver.ErrConf) || errors.Is(err, natsserver.ErrOpenListener) {
+		// An invalid setting that only the server's own parser can detect.
+		return config.Errors{{Variable: "HINT_NATS_CONF", Value: inv.Config.Bus.Conf, Allowed: err.Error()}}, true
+	}
+	return errors.AsType[config.Errors](err)
 }
 
 // report prints an error in the format of all commands and returns the code.

@@ -47,10 +47,21 @@ func (runCmd) Run(inv *cli.Invocation) error {
 		warn()
 	}}
 	defer warn() // also where nothing could be served
+	logged := false
+	o.Failed = func(err error) {
+		if _, wrong := misconfigured(inv, err); !wrong {
+			log.Error("start failed", "error", err)
+			logged = true
+		}
+	}
 	if cli.IsTerminal(inv.Stderr) {
 		o.Ready = func() {
 			log.Info("try in another terminal", "command", "consumer ask 'can you review my pull request?'")
 		}
 	}
-	return app.New(inv.Config, o).Run(inv.Ctx)
+	err := app.New(inv.Config, o).Run(inv.Ctx)
+	if logged {
+		return cli.ErrReported
+	}
+	return err
 }

@@ -7,17 +7,28 @@ import (
 	"time"
 )
 
-// Progress is a bar on a terminal. Without a terminal it shows nothing.
+// Progress is a bar on a terminal. Without a terminal it shows nothing, or lines.
 type Progress struct {
-	out   io.Writer // nil without a terminal
-	Label string    // shown after the bar
+	out   io.Writer // nil for nothing
+	lines bool
+	Label string // shown after the bar
 	next  time.Time
 }
 
 const (
 	progressWidth = 30                     // columns of the bar
 	progressEvery = 100 * time.Millisecond // between two drawings: smooth for an eye
+	lineEvery     = 5 * time.Second        // between two lines, for logs and patient people
 )
+
+// NewProgressLines is NewProgress for work that may take long: without a terminal, a
+// line is written every five seconds.
+func NewProgressLines(out io.Writer) *Progress {
+	if IsTerminal(out) {
+		return NewProgress(out)
+	}
+	return &Progress{out: out, lines: true}
+}
 
 // NewProgress returns a bar that is drawn on out.
 func NewProgress(out io.Writer) *Progress {
@@ -29,10 +40,13 @@ func NewProgress(out io.Writer) *Progress {
 
 // Show draws the bar, at most every [progressEvery].
 func (p *Progress) Show(done, total int) {
-	if p.out == nil {
-		return
-	}
-	if now := time.Now(); now.After(p.next) {
+	now := time.Now()
+	switch {
+	case p.out == nil || now.Before(p.next):
+	case p.lines:
+		p.next = now.Add(lineEvery)
+		_, _ = fmt.Fprintf(p.out, "%s: %d of %d\n", p.Label, done, total)
+	default:
 		p.next = now.Add(progressEvery)
 		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, total), " ", p.Label, "\x1b[K")
 	}
@@ -40,7 +54,7 @@ func (p *Progress) Show(done, total int) {
 
 // Clear removes the bar.
 func (p *Progress) Clear() {
-	if p.out != nil {
+	if p.out != nil && !p.lines {
 		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
 		p.next = time.Time{}
 	}

@@ -20,7 +20,8 @@ const (
 
 // advise prints what would help the local classifier to tell the intents apart.
 func advise(inv *cli.Invocation, catalog *intents.Catalog) error {
-	bar := cli.NewProgress(inv.Stderr)
+	bar := cli.NewProgressLines(inv.Stderr)
+	bar.Label = "examples asked about"
 	parts := evaluate.Thorough(catalog)
 	bar.Show(0, parts.Tested)
 	outcomes, err := evaluate.LeaveOut(inv.Ctx, catalog, parts, bar.Show)
