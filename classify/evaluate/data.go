@@ -31,6 +31,9 @@ type Line struct {
 	Lang Label `json:"lang,omitempty"`
 	Kind Label `json:"kind,omitempty"`
 	Src  Label `json:"src,omitempty"`
+	// Complexity is how much work the message asks for: low, medium or high; "" where
+	// nobody said.
+	Complexity string `json:"complexity,omitempty"`
 	// Number counts the lines of the file, from 1.
 	Number int `json:"-"`
 }
@@ -57,7 +60,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 // Parse reads JSON lines, {"text", "intent"} with optional "intents", "history" and
 // "earlier" (contract §10). Items of the latter two are {"role", "text"}, or messages as a
 // gateway sends them, {"role", "content"} (contract §5). "lang",
-// "kind" and "src" are the labels of [Groups]. Parse skips blank lines and other fields. Its error is [ErrNoLines], with the file's name, or joins a [LineError]
+// "kind" and "src" are the labels of [Groups], "complexity" is low, medium or high. Parse skips blank lines and other fields. Its error is [ErrNoLines], with the file's name, or joins a [LineError]
 // for each bad line: if there are many, only the first ones and the number of the
 // others.
 func Parse(name string, data []byte) ([]Line, error) {
@@ -123,6 +126,9 @@ func parseLine(raw []byte) (Line, error) {
 	if err := line.label(); err != nil {
 		return Line{}, err
 	}
+	if !slices.Contains(append(levels[:], ""), line.Complexity) {
+		return Line{}, fmt.Errorf(`"complexity" must be low, medium or high, not %q`, line.Complexity)
+	}
 	for _, said := range []struct {
 		name string
 		in   turns
@@ -160,6 +166,8 @@ func shapeError(err error) error {
 			return fmt.Errorf(`%q must be a list of {"role": "…", "text": "…"}, not %s`, field, kind.Value)
 		case "intents":
 			return fmt.Errorf(`"intents" must be a list of ids, not %s`, kind.Value)
+		case "complexity":
+			return fmt.Errorf(`"complexity" must be low, medium or high, not %s`, kind.Value)
 		case "text", "intent":
 			return fmt.Errorf(`not an object {"text": "…", "intent": "…"}: %q is of type %s`, field, kind.Value)
 		case "":

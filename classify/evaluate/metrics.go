@@ -39,6 +39,8 @@ type Outcome struct {
 	Forced string
 	// Confidence is the confidence of Got, 0–1.
 	Confidence float64
+	// Complexity is that of the answer; "" without one.
+	Complexity string
 	Took       time.Duration
 	// Err is why the classifier gave no answer; Got is then the fallback and
 	// Confidence 0.

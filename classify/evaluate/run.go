@@ -84,7 +84,7 @@ func (r *Run) one(ctx context.Context, line *Line) Outcome {
 		o.Got, o.Err = intents.FallbackID, err
 		return o
 	}
-	o.Got, o.Confidence, o.Source = answer.Intent, answer.Confidence, answer.Source
+	o.Got, o.Confidence, o.Source, o.Complexity = answer.Intent, answer.Confidence, answer.Source, answer.Complexity
 	p := r.Predict(answer.Source, in)
 	switch {
 	case answer.Source == payload.SourceLocal || answer.Source == payload.SourceEmbedding:

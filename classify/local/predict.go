@@ -317,9 +317,18 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	}
 	out.RunnerUp, out.RunnerUpConfidence = m.runnerUp(sc, &v, allowed)
 	out.Reason = m.reason(sc, &v)
-	out.Complexity = complexityOf(&sc.text, in.Latest) // overwrites the message in sc
+	out.Complexity = complexityOf(&sc.text, in.Latest, m.about(&v)) // overwrites the message in sc
 	m.pool.Put(sc)
 	return out
+}
+
+// about returns the intent that is likely, "" without one.
+func (m *Model) about(v *verdict) string {
+	const likelyEnough = 0.5 // below it another one is likelier than not
+	if v.other() || v.confidence() < likelyEnough {
+		return ""
+	}
+	return m.intents[v.first].ID
 }
 
 // verdictOn classifies a message in its conversation. sc holds the words that decided.

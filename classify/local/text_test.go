@@ -316,24 +316,35 @@ func TestFitLogistic(t *testing.T) {
 }
 
 func TestComplexity(t *testing.T) {
-	for _, row := range []struct{ name, in, want string }{
-		{"empty", "", "low"},
-		{"a question", "what time is it in Tokyo?", "low"},
-		{"a request in Chinese", "幫我把這句話翻成英文", "low"},
-		{"one demanding verb", "compare the two laptops", "medium"},
-		{"demanding in Chinese", "幫我分析這份資料", "medium"},
-		{"demanding in Japanese", "新しいAPIを設計して", "medium"},
-		{"a sentence of some length with a step", "look up the cheapest train from Berlin to Prague on Friday morning and then send me the link by mail please", "medium"},
-		{"several questions", "who wrote this? when? and why is it here? what does it do? is it used?", "medium"},
-		{"several steps of demanding work", "analyze the logs, then design a fix, then implement it and finally write a report", "high"},
-		{"steps in Chinese", "先分析需求，然後設計架構，接著實作，最後寫一份報告", "high"},
-		{"a list", "please refactor this:\n- split the parser\n- add tests\n- remove the cache\n", "high"},
-		{"a numbered list", "debug these\n1. login fails\n2) logout hangs\n3、 空白頁", "high"},
-		{"code", "why is this slow? debug it\n```go\nfor {}\n```\nthen benchmark", "high"},
-		{"words inside words do not count", "my plane designer-bag thence", "low"},
-		{"very long", strings.Repeat("please compare these carefully and ", 5000), "high"},
+	for _, row := range []struct{ name, intent, in, want string }{
+		{"empty", "", "", "low"},
+		{"a question", "", "what time is it in Tokyo?", "low"},
+		{"a request in Chinese", "", "幫我把這句話翻成英文", "low"},
+		{"one demanding verb", "", "compare the two laptops", "medium"},
+		{"demanding in Chinese", "", "幫我分析這份資料", "medium"},
+		{"demanding in Japanese", "", "新しいAPIを設計して", "medium"},
+		{"a sentence of some length with a step", "", "look up the cheapest train from Berlin to Prague on Friday morning and then send me the link by mail please", "medium"},
+		{"several questions", "", "who wrote this? when? and why is it here? what does it do? is it used?", "medium"},
+		{"several steps of demanding work", "", "analyze the logs, then design a fix, then implement it and finally write a report", "high"},
+		{"steps in Chinese", "", "先分析需求，然後設計架構，接著實作，最後寫一份報告", "high"},
+		{"a list", "", "please refactor this:\n- split the parser\n- add tests\n- remove the cache\n", "high"},
+		{"a numbered list", "", "debug these\n1. login fails\n2) logout hangs\n3、 空白頁", "high"},
+		{"code", "", "why is this slow? debug it\n```go\nfor {}\n```\nthen benchmark", "high"},
+		{"words inside words do not count", "", "my plane designer-bag thence", "low"},
+		{"very long", "", strings.Repeat("please compare these carefully and ", 5000), "high"},
+		{"an act that many words explain", "PRODUCTIVITY_CALENDAR", "so the physio rang, somebody cancelled, and now I can have the slot on thursday at four instead of the one next week, could you put that in please", "low"},
+		{"small talk about work", "CHAT", "thanks for the detailed report, and for comparing all the plans", "low"},
+		{"work in a few words", "PRODUCTIVITY_EMAIL", "answer anna, say yes to the trip", "medium"},
+		{"a fact about what is work otherwise", "RESEARCH_GENERAL", "who wrote the theory of moral sentiments", "low"},
+		{"reasons for what is a fact otherwise", "RESEARCH_GENERAL", "why do onions make you cry?", "medium"},
+		{"one command", "SYSTEM_INFRASTRUCTURE", "restart nginx please", "low"},
+		{"a confirmation of work", "CODE_WRITING", "yes, delete them", "low"},
+		{"a large thing in a few words", "CODE_WRITING", "build me a habit tracker as a web app", "high"},
+		{"a large thing in Chinese", "CODE_ARCHITECTURE", "设计一个支持百万用户的秒杀系统", "high"},
+		{"a large thing in Russian", "CODE_WRITING", "разработай приложение для записи в парикмахерскую", "high"},
+		{"reasons, of an intent that nobody knows", "MINE", "why is the oven cold?", "medium"},
 	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, complexityOf(&reading{}, row.in)) })
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, complexityOf(&reading{}, row.in, row.intent)) })
 	}
 }
 

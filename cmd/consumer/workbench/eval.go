@@ -32,7 +32,7 @@ type Eval struct {
 
 // Help is the longer text of `consumer eval --help`.
 func (Eval) Help() string {
-	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Optional fields are "intents", a list of all right ids, and "history", the conversation before the message: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first; messages with "content", as a gateway sends them, do as well. The classifier sees the part of it that HINT_QUERY_MODE and HINT_CONTEXT_WINDOW allow. Lines from consumer sessions turns may also have "earlier", in the same form: the user's last recorded messages. Only the local classifier uses them, and only if the history has no message of the user. Lines that have "lang", "kind" or "src" are also counted by these (the array "groups" with --json).
+	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Optional fields are "intents", a list of all right ids, and "history", the conversation before the message: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first; messages with "content", as a gateway sends them, do as well. The classifier sees the part of it that HINT_QUERY_MODE and HINT_CONTEXT_WINDOW allow. Lines from consumer sessions turns may also have "earlier", in the same form: the user's last recorded messages. Only the local classifier uses them, and only if the history has no message of the user. Lines that have "lang", "kind" or "src" are also counted by these (the array "groups" with --json). Of lines with "complexity" (low, medium or high) it also counts how often that was found.
 
 "accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0. These figures do not apply HINT_MIN_CONFIDENCE; "hinted" (the share of messages that get a hint), "hintPrecision" (of these, the share that is right) and "oosHinted" (the share of OTHER lines that get a hint) do. As in the running system, an OTHER with enough confidence is a hint too; --thresholds also shows the share of OTHER lines whose hint names an intent.
 
@@ -73,6 +73,8 @@ type Evaluation struct {
 	EmbedMs float64 `json:"embedMs"`
 	// Groups are those of the fields lang, kind and src.
 	Groups []evaluate.Group `json:"groups,omitzero"`
+	// Complexity is nil if no line has one.
+	Complexity *evaluate.Complexity `json:"complexity,omitempty"`
 	// The other fields are set by the flags of their names.
 	Confusion  []evaluate.Confusion `json:"confusion,omitzero"`
 	Thresholds []evaluate.Threshold `json:"thresholds,omitzero"`
@@ -183,7 +185,7 @@ func (c *Eval) Run(inv *cli.Invocation) error {
 	minConfidence := inv.Config.Classifier.MinConfidence
 	out := Evaluation{
 		Metrics: evaluate.Measure(outcomes), Hints: evaluate.HintsAt(outcomes, minConfidence).Hints, LoadMs: subject.loadMs, EmbedMs: subject.classifier.embedMs,
-		Groups: evaluate.Groups(subject.lines, outcomes, minConfidence),
+		Groups: evaluate.Groups(subject.lines, outcomes, minConfidence), Complexity: evaluate.ComplexityOf(subject.lines, outcomes),
 	}
 	if c.Confusion {
 		pairs := evaluate.Confusions(outcomes)
