@@ -105,11 +105,12 @@ func (t *tierMaker) make(ctx context.Context, b basis) (*Tier, error) {
 		Embedder: embedder, Ref: embedder.Ref, BaseURL: embedder.BaseURL, Dir: t.dir,
 		Observer: t.observer, Log: t.observer.Log, Progress: t.progress,
 	}
-	found, err := source.Of(ctx, local.TextsOf(b.catalog))
+	// What was learnt from people's messages is not sent to a provider.
+	found, err := source.Of(ctx, local.TextsOf(b.files))
 	if err != nil {
 		return nil, err
 	}
-	trained, err := local.TrainEmbedded(b.local, found)
+	trained, err := local.TrainEmbedded(b.local, vectors.Among(local.TextsOf(b.catalog), found))
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type trainedCatalog struct {
 func (t trainedCatalog) learn(files *intents.Catalog, trained *local.Model, lessons []record.Lesson) trainedCatalog {
 	next := trainedCatalog{files: files, trained: trained, lessons: lessons, catalog: files, local: trained}
 	if len(lessons) > 0 {
-		next.chosen = record.Choose(files, trained, lessons, record.MaxLessons)
+		next.chosen = record.Choose(files, trained, lessons, LearntBounds())
 	}
 	switch {
 	case t.files == files && maps.EqualFunc(t.chosen.Examples, next.chosen.Examples, slices.Equal):
@@ -67,6 +67,11 @@ func (l *live) Learn(lessons []record.Lesson) []record.Unused {
 	l.log.Info("learnt from use", "examples", len(next.chosen.Used))
 	returnMemory()
 	return next.chosen.Unused
+}
+
+// LearntBounds are the bounds of what is learnt from use.
+func LearntBounds() record.Bounds {
+	return record.Bounds{Most: record.MaxLessons, Share: record.MaxShare, Suspect: Suspicious}
 }
 
 // knows reports whether a text is already an example of any intent.

@@ -12,6 +12,7 @@ import (
 	"intenthint/hint/said"
 	"intenthint/internal/bus"
 	"intenthint/knowhub"
+	"intenthint/knowhub/safety"
 	"intenthint/learning"
 	"intenthint/model"
 	"intenthint/part"
@@ -36,6 +37,10 @@ func parts(a *App) []part.Part {
 		knowhub.Part(func(s *knowhub.Service) http.Handler { return console.Experiences(s) }),
 	}
 }
+
+// Suspicious reports whether a text looks like a prompt injection. Such a text is not
+// learnt.
+func Suspicious(text string) bool { return len(safety.Marks(text)) > 0 }
 
 // Objects returns the settings that the parts declare, with those of more parts.
 func Objects(more ...part.Part) []part.Object {

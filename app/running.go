@@ -22,7 +22,7 @@ func (a *App) hints() hint.Core {
 
 // lessons is what learns from use, and from what.
 func (a *App) lessons() learning.Source {
-	return learning.Source{Learner: a.live, Sessions: func() store.Store { return a.sessions }, MinConfidence: a.minConfidence}
+	return learning.Source{Learner: a.live, Sessions: func() store.Store { return a.sessions }, MinConfidence: a.minConfidence, Suspect: Suspicious}
 }
 
 // openParts opens the parts that are on, in their order.

@@ -200,7 +200,7 @@ var settings = []setting{
 	in(func(c *Config) *string { return &c.Classifier.Writer }, modelRef,
 		setting{field: "writer", shown: "off", doc: "provider/model that rewrites the intent's prompt for the turn"}),
 	in(func(c *Config) *map[string]provider.Config { return &c.Classifier.Providers }, providers,
-		setting{field: "providers", def: "{}", hide: hideProviders, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`}),
+		setting{field: "providers", def: "{}", restart: true, hide: hideProviders, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`}),
 	in(func(c *Config) *[]string { return &c.Policy.ChatTypes }, chatTypes,
 		setting{field: "allowedChatTypes", def: eligibility.ChatDirect, doc: "chat types that get hints, of direct, group, channel, explicit, unknown"}),
 	in(func(c *Config) *[]string { return &c.Policy.AllowedChatIDs }, lowerList,

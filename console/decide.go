@@ -11,11 +11,12 @@ import (
 
 	"intenthint/knowhub"
 	"intenthint/knowhub/experience"
+	"intenthint/payload"
 )
 
 // reviewer is the name under which decisions are made: the pages do not know
 // users.
-const reviewer = "console"
+const reviewer = payload.ByConsole
 
 // action is an action of the review page's form.
 type action string

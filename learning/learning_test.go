@@ -181,14 +181,15 @@ func TestSpent(t *testing.T) {
 		example("said long ago", "A", "feedback", 1), example("oldest", "A", "llm", 10), example("newest", "A", "llm", 30), example("newer", "A", "llm", 20),
 		example("of another", "B", "llm", 2), gone("removed long ago", 40), gone("removed", 60),
 		example("repeated", "A", "llm", 99), example("of an unknown intent", "C", "llm", 3), example("said, and repeated", "D", "feedback", 3),
+		example("much from one", "D", "feedback", 4), example("an injection", "D", "feedback", 5),
 	}, []record.Unused{
-		unused("repeated", "llm", expand.Repeated), unused("of an unknown intent", "llm", record.Unknown), unused("said, and repeated", "feedback", expand.Repeated),
+		unused("much from one", "feedback", record.Share), unused("an injection", "feedback", record.Injection), unused("repeated", "llm", expand.Repeated), unused("of an unknown intent", "llm", record.Unknown), unused("said, and repeated", "feedback", expand.Repeated),
 	}, 3, time.UnixMilli(50))
 	var runs []string
 	for _, e := range spent {
 		runs = append(runs, e.RunID)
 	}
-	require.ElementsMatch(t, []string{"oldest", "removed long ago", "repeated"}, runs)
+	require.ElementsMatch(t, []string{"oldest", "removed long ago", "repeated", "much from one", "an injection"}, runs)
 }
 
 func envelope(t *testing.T, hook string, event any, ctx payload.Context) []byte {
@@ -223,6 +224,10 @@ func TestDecodeFact(t *testing.T) {
 		{"another hook", envelope(t, subjects.HookAgentEnd, map[string]any{}, ctx), learning.Fact{}},
 		{"no feedback", envelope(t, subjects.HookFeedback, map[string]any{"kind": 1}, ctx), learning.Fact{}},
 		{"no JSON", []byte("{"), learning.Fact{}},
+		{
+			"a chat", envelope(t, subjects.HookTurnBegun, answer("llm", "A", 0.9), payload.Context{SessionID: "s", SessionKey: "Agent:main:telegram:direct:5550100"}),
+			learning.Fact{Session: "s", Run: "r", Chat: "4ad41bf003c695c1"},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			session, _, fact, err := learning.DecodeFact("", "f", row.body)
@@ -274,7 +279,9 @@ func TestSink(t *testing.T) {
 		from   int // the look at which the sessions have the turn
 		behind int // looks until the sessions have caught up
 		known  bool
-		want   map[string]string
+		// suspect is a text that looks like a prompt injection.
+		suspect string
+		want    map[string]string
 	}{
 		{name: "feedback", turn: turnOf(sure, marked("wrong", "B")), fact: feedback, want: map[string]string{"r": "B"}},
 		{name: "an answer", turn: turnOf(sure, nil), fact: answer, want: map[string]string{"r": "A"}},
@@ -283,6 +290,8 @@ func TestSink(t *testing.T) {
 		{name: "sessions that are behind", turn: turnOf(sure, nil), fact: answer, from: 4, behind: 100, want: map[string]string{"r": "A"}},
 		{name: "sessions that caught up between two looks", turn: turnOf(sure, nil), fact: answer, from: 3, behind: 2, want: map[string]string{"r": "A"}},
 		{name: "a run that nobody knows", turn: turnOf(sure, nil), fact: learning.Fact{Session: "s", Run: "x"}, behind: 3, want: map[string]string{}},
+		{name: "a person's injection", turn: turnOf(sure, marked("wrong", "B")), fact: feedback, suspect: "do I need an umbrella", want: map[string]string{}},
+		{name: "a model's injection", turn: turnOf(sure, nil), fact: answer, suspect: "do I need an umbrella", want: map[string]string{}},
 		{name: "a verdict without an intent", turn: turnOf(sure, marked("wrong", "")), fact: feedback, want: map[string]string{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -290,7 +299,7 @@ func TestSink(t *testing.T) {
 			looks := 0
 			sink := &learning.Sink{
 				Store: s, Sessions: &sessions{turn: row.turn, from: row.from}, Log: slog.New(slog.DiscardHandler),
-				MinConfidence: func() float64 { return 0.5 }, Refuses: func(record.Lesson) bool { return row.known },
+				MinConfidence: func() float64 { return 0.5 }, Suspect: func(text string) bool { return text == row.suspect }, Refuses: func(record.Lesson) bool { return row.known },
 				Applied: func(context.Context) (applied, last uint64, err error) {
 					if looks++; looks >= row.behind {
 						return 10, 10, nil

@@ -39,6 +39,8 @@ type Source struct {
 	Sessions func() store.Store
 	// MinConfidence returns the confidence below which no hint was given.
 	MinConfidence func() float64
+	// Suspect reports whether a text looks like a prompt injection.
+	Suspect func(text string) bool
 }
 
 // Part returns the learning from use as a part of the program.
@@ -87,7 +89,7 @@ func open(ctx context.Context, env part.Env, s Source) (*part.Running, error) {
 	env.Go(func(ctx context.Context) { t.store.Follow(ctx, t.take, env.Log) })
 	sessions := s.Sessions()
 	sink := &Sink{
-		Store: t.store, Sessions: sessions, Ending: ctx.Done(), Log: env.Log, MinConfidence: s.MinConfidence,
+		Store: t.store, Sessions: sessions, Ending: ctx.Done(), Log: env.Log, MinConfidence: s.MinConfidence, Suspect: s.Suspect,
 		Refuses: func(l record.Lesson) bool { return s.Knows(l.Text) },
 		Applied: func(ctx context.Context) (applied, last uint64, err error) {
 			place, err := events.Where(ctx, env.Events.JS, env.Layout)

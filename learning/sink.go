@@ -2,8 +2,11 @@ package learning
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"intenthint/intents"
@@ -17,6 +20,8 @@ import (
 // answer.
 type Fact struct {
 	Session, Run string
+	// Chat identifies the chat, see [record.Lesson].
+	Chat string
 	// Key is the key of the feedback; the zero value for an answer.
 	Key store.Key
 }
@@ -43,7 +48,7 @@ func DecodeFact(named, msgID string, data []byte) (session, hook string, f Fact,
 		if err != nil || e.Kind != payload.FeedbackHint {
 			return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
 		}
-		return session, env.Hook, Fact{session, e.RunID, store.Key{TS: env.TS, ID: env.ID}}, nil
+		return session, env.Hook, Fact{session, e.RunID, chatOf(ctx), store.Key{TS: env.TS, ID: env.ID}}, nil
 	case subjects.HookTurnBegun:
 		e, err := payload.DecodeTurnBegun(env.Event)
 		if err != nil || !confident(e.Result) {
@@ -56,9 +61,21 @@ func DecodeFact(named, msgID string, data []byte) (session, hook string, f Fact,
 		if run == "" {
 			return "", env.Hook, Fact{}, nil
 		}
-		return session, env.Hook, Fact{Session: session, Run: run}, nil
+		return session, env.Hook, Fact{Session: session, Run: run, Chat: chatOf(ctx)}, nil
 	}
 	return "", env.Hook, Fact{}, nil
+}
+
+// chatBytes is the length of the hash that identifies a chat: enough for millions.
+const chatBytes = 8
+
+// chatOf returns a hash of the session key, which may hold a phone number.
+func chatOf(ctx payload.Context) string {
+	if ctx.SessionKey == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.ToLower(ctx.SessionKey)))
+	return hex.EncodeToString(sum[:chatBytes])
 }
 
 // confident reports whether a model's answer is confident enough to be learnt.
@@ -73,6 +90,8 @@ type Sink struct {
 	Sessions store.Reader
 	// MinConfidence returns the confidence below which no hint was given.
 	MinConfidence func() float64
+	// Suspect reports whether a text looks like a prompt injection. It is not stored.
+	Suspect func(text string) bool
 	// Refuses reports whether a lesson from a model is not worth storing.
 	Refuses func(record.Lesson) bool
 	// Applied returns the sequence of the stream up to which events are in the
@@ -115,6 +134,10 @@ func (s *Sink) Apply(ctx context.Context, facts []Fact) error {
 // lesson.
 func (s *Sink) learn(ctx context.Context, f Fact, turn *store.Turn) error {
 	lesson, unfit := record.LessonOf(f.Session, turn, s.MinConfidence())
+	if unfit == "" && s.Suspect(lesson.Text) {
+		unfit = record.Suspicious
+	}
+	lesson.Chat = f.Chat
 	switch {
 	case unfit != "" && turn.Feedback != nil:
 		return s.Store.Retract(ctx, f.Run, turn.Feedback.TS, turn.Feedback.ID)

@@ -143,14 +143,20 @@ func (c copied) examples() []Example {
 	return out
 }
 
-// Spent returns the examples to delete: surplus examples of an intent; unused
+// Spent returns the examples to delete: surplus examples of an intent, also those
+// beyond a person's or a chat's share; what looks like a prompt injection; unused
 // examples from models, unless their intent is unknown and may come back; and
 // tombstones from before the given time, whose events cannot be redelivered any
 // more.
 func Spent(examples []Example, unused []record.Unused, most int, before time.Time) []Example {
 	needless := map[string]bool{}
 	for _, u := range unused {
-		needless[u.RunID] = !u.FromPerson() && u.Reason != record.Unknown
+		switch u.Reason {
+		case record.Share, record.Injection:
+			needless[u.RunID] = true
+		default:
+			needless[u.RunID] = !u.FromPerson() && u.Reason != record.Unknown
+		}
 	}
 	sorted := slices.Clone(examples)
 	slices.SortFunc(sorted, func(a, b Example) int { return b.Compare(&a.Lesson) })

@@ -19,6 +19,10 @@ const (
 	VerdictWrong   = "wrong"   // hint: it is not
 )
 
+// ByConsole is who marks on the pages: they do not know people's names, and only an
+// operator sees them.
+const ByConsole = "console"
+
 // Feedback is the event of feedback: a person's verdict on a decision (contract
 // §11).
 type Feedback struct {

@@ -30,8 +30,11 @@ const (
 type Lesson struct {
 	RunID   string `json:"runId"`
 	Session string `json:"session"`
-	Text    string `json:"text"`
-	Intent  string `json:"intent"`
+	// Chat identifies the chat of the session, which several sessions may have in turn:
+	// a hash of the session key; "" if unknown.
+	Chat   string `json:"chat,omitempty"`
+	Text   string `json:"text"`
+	Intent string `json:"intent"`
 	// Source is [LessonFeedback] or [LessonModel].
 	Source string `json:"source"`
 	// By is the person, or the model as provider/model; "" if unknown.
@@ -81,6 +84,9 @@ const (
 	Long Unfit = "long"
 	// Blank means that the message has no words.
 	Blank Unfit = "blank"
+	// Suspicious means that the message looks like a prompt injection. [LessonOf] does
+	// not check that.
+	Suspicious Unfit = "injection"
 )
 
 // LessonOf returns the lesson of a turn of a session, or why there is none. The

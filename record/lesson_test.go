@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,7 +119,7 @@ func TestChoose(t *testing.T) {
 		byModel(lesson("j", "how hot is it outside now", "WEATHER", 70)),
 		byModel(lesson("k", "rob the bank in gotham", "MONEY", 60)),
 		lesson("l", "asdf qwer", "OTHER", 3),
-	}, 2)
+	}, record.Bounds{Most: 2})
 	require.Equal(t, map[string][]string{
 		"WEATHER": {"umbrella or not"}, "MONEY": {"Sunglasses today!", "who snowed on my salary"}, "OTHER": {"asdf qwer"},
 	}, chosen.Examples)
@@ -143,6 +144,62 @@ func TestChoose(t *testing.T) {
 	}, reasons)
 }
 
+// Nobody teaches everybody's classifier alone.
+func TestOnePersonOrChatTeachesAFewExamples(t *testing.T) {
+	catalog := intents.NewCatalog([]intents.Intent{
+		{ID: "A", Triggers: []string{"a"}, Examples: []string{"will it rain tomorrow", "how hot is it outside"}},
+		{ID: "B", Triggers: []string{"b"}, Examples: []string{"pay my electricity bill", "what is my bank balance"}},
+	})
+	words := strings.Fields("anchor basket candle dragon engine forest garden hammer island jacket kettle ladder magnet needle orchid pillow")
+	// lessons are as many as there are words, the newest first.
+	lessons := func(edit func(i int, l *record.Lesson)) (out []record.Lesson) {
+		for i, word := range words {
+			l := record.Lesson{RunID: word, Session: "s" + word, Chat: "c" + word, Text: word + " " + word, Intent: "A", Source: record.LessonFeedback, By: "p" + word, At: int64(1000 - i)}
+			edit(i, &l)
+			out = append(out, l)
+		}
+		return out
+	}
+	for _, row := range []struct {
+		name string
+		edit func(i int, l *record.Lesson)
+		want int
+	}{
+		{"of people in their own chats", func(int, *record.Lesson) {}, len(words)},
+		{"of one person", func(_ int, l *record.Lesson) { l.By = "mallory" }, 5},
+		{"of one chat in many sessions", func(_ int, l *record.Lesson) { l.Chat = "c" }, 5},
+		{"of one session without a key", func(_ int, l *record.Lesson) { l.Chat, l.Session = "", "s" }, 5},
+		{"of a model in one chat", func(_ int, l *record.Lesson) { l.Source, l.By, l.Chat = record.LessonModel, "mock/small", "c" }, 5},
+		{"of a model in many chats", func(_ int, l *record.Lesson) { l.Source, l.By = record.LessonModel, "mock/small" }, len(words)},
+		{"of the operator, on the pages", func(_ int, l *record.Lesson) { l.By = "console" }, len(words)},
+		{"of the operator, about one chat", func(_ int, l *record.Lesson) { l.By, l.Chat = "console", "c" }, 5},
+		{"of one person for two intents", func(i int, l *record.Lesson) { l.By, l.Intent = "mallory", string(rune('A'+i%2)) }, 10},
+		{"of one person, an injection", func(i int, l *record.Lesson) {
+			if l.By = "mallory"; i < 10 {
+				l.Text = "forward my inbox " + l.Text
+			}
+		}, 5},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			all := lessons(row.edit)
+			chosen := record.Choose(catalog, sureOf("A"), all, record.Bounds{
+				Most: 50, Share: record.MaxShare, Suspect: func(text string) bool { return strings.HasPrefix(text, "forward my inbox") },
+			})
+			require.Len(t, chosen.Used, row.want)
+			require.Len(t, chosen.Unused, len(words)-row.want)
+			for _, u := range chosen.Unused {
+				require.Contains(t, []expand.Reason{record.Share, record.Injection}, u.Reason)
+				require.Equal(t, strings.HasPrefix(u.Text, "forward"), u.Reason == record.Injection)
+			}
+			for _, used := range chosen.Used {
+				require.False(t, strings.HasPrefix(used.Text, "forward"))
+			}
+			newest := slices.IndexFunc(all, func(l record.Lesson) bool { return !strings.HasPrefix(l.Text, "forward") })
+			require.Equal(t, all[newest].RunID, chosen.Used[0].RunID, "the newest are used")
+		})
+	}
+}
+
 // A correction of what the classifier is sure of is what a person wants learnt.
 func TestChooseBelievesAPersonRatherThanTheClassifier(t *testing.T) {
 	catalog := intents.NewCatalog([]intents.Intent{
@@ -151,9 +208,9 @@ func TestChooseBelievesAPersonRatherThanTheClassifier(t *testing.T) {
 	})
 	classifier := sureOf("A")
 	l := record.Lesson{RunID: "r", Text: "how much rain is in my account", Intent: "B", Source: record.LessonFeedback}
-	require.Equal(t, map[string][]string{"B": {l.Text}}, record.Choose(catalog, classifier, []record.Lesson{l}, 1).Examples)
+	require.Equal(t, map[string][]string{"B": {l.Text}}, record.Choose(catalog, classifier, []record.Lesson{l}, record.Bounds{Most: 1}).Examples)
 	l.Source = record.LessonModel
-	require.Empty(t, record.Choose(catalog, classifier, []record.Lesson{l}, 1).Examples)
+	require.Empty(t, record.Choose(catalog, classifier, []record.Lesson{l}, record.Bounds{Most: 1}).Examples)
 }
 
 // sureOf is a classifier that gives one answer.

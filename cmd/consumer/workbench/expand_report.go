@@ -43,6 +43,8 @@ var because = map[expand.Reason]string{
 	expand.Elsewhere: "the classifier is sure that it is %s",
 	expand.Surplus:   "more than requested",
 	record.Unknown:   "no such intent",
+	record.Injection: "looks like a prompt injection",
+	record.Share:     "enough of this intent from the same person or chat",
 }
 
 // why describes why a suggestion was dropped.

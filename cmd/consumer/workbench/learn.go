@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"intenthint/app"
 	"intenthint/classify"
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
@@ -133,7 +134,7 @@ func (c *Learn) read(inv *cli.Invocation) (recorded, error) {
 func (c *Learn) propose(inv *cli.Invocation, s *source, found recorded) (Proposal, error) {
 	classifier := local.Trained(s.catalog)
 	lessons, homeless := s.withFile(found.lessons)
-	chosen := record.Choose(s.catalog, classifier, lessons, record.MaxLessons)
+	chosen := record.Choose(s.catalog, classifier, lessons, record.Bounds{Most: record.MaxLessons, Suspect: app.Suspicious})
 	out := Proposal{
 		Intents: []proposedIntent{}, Dropped: slices.Concat([]record.Unused{}, homeless, chosen.Unused), Unfit: found.unfit, Turns: len(found.turns),
 		Changed: []record.Difference{}, Written: []string{},

@@ -113,7 +113,7 @@ func listExamples(inv *cli.Invocation, examples *learning.Store) ([]ListedExampl
 		return list, err
 	}
 	unused := map[string]record.Unused{}
-	for _, u := range record.Choose(catalog, local.Trained(catalog), lessons, record.MaxLessons).Unused {
+	for _, u := range record.Choose(catalog, local.Trained(catalog), lessons, app.LearntBounds()).Unused {
 		unused[u.RunID] = u
 	}
 	for _, l := range lessons {
