@@ -2,17 +2,15 @@
 
 import { join } from "node:path";
 
-import { missingAccess } from "./src/access.js";
-import { withAgentNames } from "./src/agents.js";
+import { VERSION, ignoredOptions, missingAccess, readOptions } from "./src/config.js";
+import { triageCommand, withAgentNames } from "./src/triage.js";
 import { Blocks } from "./src/blocks.js";
 import { Bridge } from "./src/bridge.js";
 import { Chats } from "./src/chats.js";
 import { hintCommand } from "./src/command.js";
-import { VERSION, ignoredOptions, readOptions } from "./src/config.js";
 import { planHooks, withoutDecision } from "./src/hooks.js";
 import { TOOL_NAMES, knowhubTools, searchesTools } from "./src/knowhub.js";
 import { sessionSkills } from "./src/skills.js";
-import { triageCommand } from "./src/triage-command.js";
 import { record, text } from "./src/values.js";
 
 /**

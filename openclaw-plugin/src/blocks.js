@@ -111,6 +111,8 @@ class History extends RegExp {
    * @type {Recent<{at: number, context: string}[]>}
    */
   #contexts = new Recent(REMEMBERED);
+  /** The lengths of the messages that have any. @type {Recent<boolean>} */
+  #lengths = new Recent(REMEMBERED);
   /** The texts of this request so far, as the gateway keeps them; undefined between requests. */
   #texts = /** @type {import("node:crypto").Hash | undefined} */ (undefined);
 
@@ -127,6 +129,30 @@ class History extends RegExp {
    * @returns {string}
    */
   [Symbol.replace](text) {
+    const { bare, given } = this.#apart(text);
+    this.#read(bare);
+    const length = String(bare.length);
+    if (given.length === 0 && !this.#lengths.get(length)) return text; // most texts: what follows takes longer than reading them
+    const key = this.#key();
+    const known = given.length > 0 ? given : this.#contexts.get(key);
+    if (!known) return text;
+    this.#contexts.set(key, known); // the latest that were used stay
+    this.#lengths.set(length, true);
+    let out = "";
+    let end = 0;
+    for (const { at, context } of known) {
+      out += bare.slice(end, at) + context;
+      end = at;
+    }
+    return out + bare.slice(end);
+  }
+
+  /**
+   * Takes the contexts out of a text.
+   *
+   * @param {string} text
+   */
+  #apart(text) {
     const given = [];
     let bare = "";
     let end = 0;
@@ -137,31 +163,24 @@ class History extends RegExp {
       // A copy: a part of a text would keep the whole text in memory.
       given.push({ at: bare.length, context: Buffer.from(found[1] + (found[2] ?? "")).toString() });
     }
-    bare += text.slice(end);
-    const key = this.#next(bare);
-    const known = given.length > 0 ? given : this.#contexts.get(key);
-    if (!known) return text;
-    this.#contexts.set(key, known); // the latest that were used stay
-    let out = "";
-    end = 0;
-    for (const { at, context } of known) {
-      out += bare.slice(end, at) + context;
-      end = at;
-    }
-    return out + bare.slice(end);
+    return { bare: bare + text.slice(end), given };
   }
 
   /**
-   * The conversation up to a text.
+   * Adds a text to the request's.
    *
    * @param {string} bare
    */
-  #next(bare) {
+  #read(bare) {
     if (!this.#texts) {
       this.#texts = createHash("sha256");
       queueMicrotask(() => (this.#texts = undefined));
     }
-    this.#texts.update(`${bare.length}:${bare}`);
-    return this.#texts.copy().digest("base64");
+    this.#texts.update(`${bare.length}:`).update(bare);
+  }
+
+  /** The conversation up to the last text that was read. */
+  #key() {
+    return /** @type {import("node:crypto").Hash} */ (this.#texts).copy().digest("base64");
   }
 }

@@ -1,25 +1,15 @@
 // The one way from this process to NATS: decisions are requests, events are published.
 
+import { Asker, NO_ANSWER } from "./ask.js";
 import { asWritten } from "./blocks.js";
-import { Calls } from "./calls.js";
-import { newCounters } from "./counters.js";
-import { Decisions } from "./decisions.js";
-import { isGroup, placeOf } from "./eligibility.js";
-import { Events } from "./events.js";
-import { UserNames } from "./agents.js";
-import { Gate, isCommand } from "./gate.js";
-import { isListed } from "./hooks.js";
-import { Link } from "./link.js";
-import { ALWAYS_ON, Permits } from "./permits.js";
-import { NO_ANSWER } from "./replies.js";
-import { Recent } from "./recent.js";
-import { Requests } from "./requests.js";
+import { Link } from "./connect.js";
+import { Spool } from "./outbox.js";
+import { ALWAYS_ON, Permits, isGroup, placeOf } from "./permits.js";
+import { Recent, Warnings } from "./recent.js";
 import { Skills } from "./skills.js";
-import { Spool } from "./spool.js";
-import { toldCall } from "./told.js";
-import { counted } from "./usage.js";
+import { Teller } from "./tell.js";
+import { Gate, UserNames, isCommand } from "./triage.js";
 import { record, text } from "./values.js";
-import { Warnings } from "./warnings.js";
 
 /**
  * @typedef {import("./config.js").Options} Options
@@ -61,12 +51,10 @@ export class Bridge {
   #warnings;
   /** @type {Link} */
   #link;
-  /** @type {Decisions} */
-  #decisions;
-  /** @type {Events} */
-  #events;
-  /** @type {Calls} */
-  #calls;
+  /** @type {Asker} */
+  #asker;
+  /** @type {Teller} */
+  #teller;
   /** @type {Permits} */
   #permits;
 
@@ -85,20 +73,18 @@ export class Bridge {
       options,
       log,
       warnings,
-      onUp: () => this.#events.outbox.kick(),
-      onDown: () => this.#events.outbox.keep(),
-      onIdle: () => void this.close(this.#events.outbox.size > 0 ? COMMAND_FLUSH_MS : 0),
+      onUp: () => this.#teller.outbox.kick(),
+      onDown: () => this.#teller.outbox.keep(),
+      onIdle: () => void this.close(this.#teller.outbox.size > 0 ? COMMAND_FLUSH_MS : 0),
     }));
-    const requests = new Requests({ link, counters, warnings });
-    this.#events = new Events({ options, link, counters, warnings });
-    this.#decisions = new Decisions({
+    this.#teller = new Teller({ options, permits: this.#permits, link, counters, warnings });
+    this.#asker = new Asker({
       options,
-      requests,
+      link,
       counters,
       warnings,
-      onUnanswered: (request) => this.#events.unanswered(request),
+      onUnanswered: (request) => this.#teller.unanswered(request),
     });
-    this.#calls = new Calls({ link, requests, warnings });
   }
 
   /** Whether this process is a gateway, which keeps its connection. */
@@ -112,7 +98,7 @@ export class Bridge {
 
   /** The last hint of each chat, by session key. */
   get lastHints() {
-    return this.#decisions.lastHints;
+    return this.#asker.lastHints;
   }
 
   /**
@@ -125,8 +111,8 @@ export class Bridge {
     this.options = options;
     this.#permits.configure(options);
     this.#warnings.log = log;
-    this.#decisions.configure(options);
-    this.#events.configure(options);
+    this.#asker.configure(options);
+    this.#teller.configure(options);
     this.#link.configure(options, log);
   }
 
@@ -143,11 +129,11 @@ export class Bridge {
   async restore(file) {
     if (this.#restored) return;
     this.#restored = true;
-    await this.#events.outbox.restore(new Spool(file, this.#warnings));
+    await this.#teller.outbox.restore(new Spool(file, this.#warnings));
   }
 
   /**
-   * Requests the decision of a hook; see {@link Decisions.ask}. Nothing is asked about chats that a
+   * Requests the decision of a hook; see {@link Asker.ask}. Nothing is asked about chats that a
    * person has switched off, nor about those that the rules exclude, except for hooks that the operator
    * has put into hooks.decide.
    *
@@ -155,13 +141,13 @@ export class Bridge {
    * @param {unknown} event
    * @param {unknown} ctx
    * @param {number} budgetMs
-   * @returns {Promise<import("./replies.js").Decision>}
+   * @returns {Promise<import("./ask.js").Decision>}
    */
   async ask(hook, event, ctx, budgetMs) {
     if (hook === "before_prompt_build") return this.#askTurn(event, ctx, budgetMs);
     if (hook === "before_dispatch") return this.#askGate(event, ctx, budgetMs);
     if (this.isOff(placeOf(event, ctx).key)) return NO_ANSWER;
-    return this.#link.during(() => this.#decisions.ask(hook, event, ctx, budgetMs));
+    return this.#link.during(() => this.#asker.ask(hook, event, ctx, budgetMs));
   }
 
   /**
@@ -175,7 +161,7 @@ export class Bridge {
     const own = this.options.hooks.decide.includes("before_dispatch") && !this.isOff(placeOf(event, ctx).key);
     if (!own && (command || !this.#permits.dispatch(event, ctx))) return NO_ANSWER;
     const began = performance.now();
-    const decision = await this.#link.during(() => this.#decisions.ask("before_dispatch", event, ctx, budgetMs));
+    const decision = await this.#link.during(() => this.#asker.ask("before_dispatch", event, ctx, budgetMs));
     this.gate.decided(event, ctx, decision, performance.now() - began);
     return decision;
   }
@@ -187,9 +173,9 @@ export class Bridge {
    */
   async #askTurn(event, ctx, budgetMs) {
     const permit = this.#permits.turn(ctx);
-    for (const held of permit.held) this.#tell(held);
+    for (const held of permit.held) this.#teller.release(held);
     if (!permit.ask) {
-      this.#decisions.skipped(ctx, permit.skip, permit.person);
+      this.#asker.skipped(ctx, permit.skip, permit.person);
       return NO_ANSWER;
     }
     const run = this.options.knowhub.recall ? text(ctx, "runId") : undefined;
@@ -206,7 +192,7 @@ export class Bridge {
     const until = performance.now() + budgetMs;
     const decision = await this.#link.during(() =>
       this.#skills.ask(more, (given) =>
-        this.#decisions.ask("before_prompt_build", told, given, until - performance.now(), { tell: permit.tell, history }),
+        this.#asker.ask("before_prompt_build", told, given, until - performance.now(), { tell: permit.tell, history }),
       ),
     );
     // Who did not answer this is not asked again in the same turn.
@@ -221,7 +207,7 @@ export class Bridge {
    * @param {unknown} event of before_prompt_build
    * @param {unknown} ctx
    * @param {number} budgetMs
-   * @returns {Promise<import("./replies.js").Decision>}
+   * @returns {Promise<import("./ask.js").Decision>}
    */
   async recall(event, ctx, budgetMs) {
     const { toolAuthority, ...rest } = record(ctx);
@@ -229,7 +215,7 @@ export class Bridge {
     if (run === undefined || !this.#recalls.take(run)) return NO_ANSWER;
     if (toolAuthority && !(/** @type {import("./api.js").ToolAuthority} */ (toolAuthority).allows("kb_search"))) return NO_ANSWER;
     const prompt = { ...record(event), messages: [] };
-    return this.#link.during(() => this.#decisions.ask("knowhub_recall", prompt, rest, budgetMs));
+    return this.#link.during(() => this.#asker.ask("knowhub_recall", prompt, rest, budgetMs));
   }
 
   /**
@@ -244,7 +230,7 @@ export class Bridge {
   }
 
   /**
-   * Calls a service endpoint; see {@link Calls.call}.
+   * Calls a service endpoint; see {@link Asker.call}.
    *
    * @param {string} subject
    * @param {object} body
@@ -252,49 +238,28 @@ export class Bridge {
    * @param {AbortSignal} [signal]
    */
   call(subject, body, budgetMs, signal) {
-    return this.#link.during(() => this.#calls.call(subject, body, budgetMs, signal));
+    return this.#link.during(() => this.#asker.call(subject, body, budgetMs, signal));
   }
 
   /**
-   * Queues an event for the stream; see {@link Events.tell}. Nothing is told of chats that the rules
-   * exclude. It never throws.
+   * Tells of an event; see {@link Teller.tell}.
    *
    * @param {string} hook
    * @param {unknown} event
    * @param {unknown} ctx
    */
   tell(hook, event, ctx) {
-    const told = this.#part(hook, event);
-    const permit = this.#permits.event(hook, told, ctx);
-    const held = { hook, event: told, ctx, ts: Date.now() };
-    if (permit) this.#tell(held);
-    else if (permit === undefined) this.#permits.hold(held);
-  }
-
-  /** @param {import("./permits.js").Held} held */
-  #tell({ hook, event, ctx, ts }) {
-    this.#events.tell(hook, event, ctx, { ts, leaveOut: this.#permits.leaveOut(hook, event, ctx) });
+    this.#teller.tell(hook, event, ctx);
   }
 
   /**
-   * The part of an event that is told. Usage is told whole if the operator lists its hook.
-   *
-   * @param {string} hook
-   * @param {unknown} event
-   */
-  #part(hook, event) {
-    if (hook === "after_tool_call") return toldCall(event, this.options.hooks.results);
-    return isListed(this.options, hook) ? event : counted(hook, event);
-  }
-
-  /**
-   * Queues what a person said of a decision (contract §11).
+   * Tells what a person said of a decision (contract §11).
    *
    * @param {object} event of feedback
    * @param {{agentId?: string | undefined, sessionKey?: string | undefined, sessionId?: string | undefined}} ctx where it was said
    */
   feedback(event, ctx) {
-    this.#events.tell("feedback", event, ctx);
+    this.#teller.release({ hook: "feedback", event, ctx, ts: Date.now() });
   }
 
   /**
@@ -322,7 +287,7 @@ export class Bridge {
    * @returns {Promise<boolean>} whether they are
    */
   flush(ms) {
-    return this.#events.flush(ms);
+    return this.#teller.flush(ms);
   }
 
   /**
@@ -333,7 +298,7 @@ export class Bridge {
   async release(ms) {
     await this.flush(ms);
     await this.#link.close();
-    this.#events.outbox.keep();
+    this.#teller.outbox.keep();
   }
 
   /**
@@ -344,17 +309,17 @@ export class Bridge {
    */
   async close(ms) {
     await this.release(ms);
-    await this.#events.end();
+    await this.#teller.end();
     this.#restored = false;
   }
 
   status() {
-    const { size, kept, stored, dropped, refused } = this.#events.outbox;
+    const { size, kept, stored, dropped, refused } = this.#teller.outbox;
     return {
       state: this.#link.state,
       server: this.#link.nc?.getServer() ?? "",
       reason: this.#link.reason,
-      ...this.#decisions.status(),
+      ...this.#asker.status(),
       buffered: size,
       kept,
       stored,
@@ -366,7 +331,7 @@ export class Bridge {
 
   /** @param {string} hook */
   breaker(hook) {
-    return this.#decisions.breaker(hook);
+    return this.#asker.breaker(hook);
   }
 
   /** @param {string} warning */
@@ -374,3 +339,29 @@ export class Bridge {
     this.#warnings.once(warning);
   }
 }
+
+/** What /hint counts. */
+export function newCounters() {
+  return {
+    /** Requests that were sent. */
+    asked: 0,
+    /** Requests that got a reply, of whatever kind. */
+    answered: 0,
+    /** Replies without a decision. */
+    noDecision: 0,
+    /** Replies that could not be used. */
+    garbage: 0,
+    /** Requests without a reply in time. */
+    late: 0,
+    /** Requests without a responder. */
+    nobody: 0,
+    /** Requests that were not sent: no connection, or a pause after late answers. */
+    skipped: 0,
+    /** Requests and events that failed otherwise. */
+    failed: 0,
+    /** Events that were queued for the stream. */
+    told: 0,
+  };
+}
+
+/** @typedef {ReturnType<typeof newCounters>} Counters */

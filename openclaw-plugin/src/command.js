@@ -1,6 +1,6 @@
 // The /hint command: status, what a person says of the last hint, and hints on or off for this chat.
 
-import { UNANSWERED } from "./decisions.js";
+import { UNANSWERED } from "./ask.js";
 
 /** The form of an intent's id (contract §7), which also has at most 200 bytes. */
 const INTENT = /^[\p{L}\p{M}\p{Nd}_.:-]+$/u;
@@ -90,7 +90,7 @@ function statusText(bridge, chats, chat, { missing = [], ignored = [] }) {
   return lines.join("\n");
 }
 
-/** @param {import("./decisions.js").LastHint | undefined} hint */
+/** @param {import("./ask.js").LastHint | undefined} hint */
 function lastHintText(hint) {
   if (!hint) return "none yet";
   const when = `${hint.tookMs.toFixed(1)} ms, at ${new Date(hint.at).toISOString()}`;

@@ -27,12 +27,12 @@ export const VERSION = manifest.version;
  * @property {string} subjectPrefix
  * @property {string} stream empty for whichever stream takes the events
  * @property {number} timeoutMs
- * @property {import("./payload.js").History & {groupTurns: number}} history of a request; groupTurns in place of turns for a group with the triage gate
+ * @property {import("./wire.js").History & {groupTurns: number}} history of a request; groupTurns in place of turns for a group with the triage gate
  * @property {{include: string[], exclude: string[], decide: string[], results: string[], failClosed: string[]}} hooks results: tools whose results are told whole, as globs
  * @property {boolean} usage whether the agent's use of its own model is told
  * @property {{events: number, bytes: number, eventBytes: number}} buffer
  * @property {{lateAnswers: number, pauseMs: number}} breaker
- * @property {import("./eligibility.js").Rules} rules which turns get hints
+ * @property {import("./permits.js").Rules} rules which turns get hints
  * @property {{enabled: boolean, timeoutMs: number, groups: string[], excludeGroups: string[], history: boolean}} triage history: the gate reads what was said before
  * @property {{enabled: boolean, submittedBy: string, recall: boolean, extraction: string}} knowhub extraction is the hook whose messages are read, or ""
  */
@@ -324,4 +324,22 @@ class Reader {
   #note(name, what) {
     this.notes.push(`${this.path}${name} ${what}`);
   }
+}
+
+/**
+ * The rights that the plugin lacks, each as a line that says how to grant it.
+ *
+ * @param {import("./api.js").PluginApi} api
+ * @returns {string[]} empty also when the gateway does not show its configuration
+ */
+export function missingAccess({ config, id }) {
+  if (config === undefined) return [];
+  const entry = `plugins.entries.${id}.hooks`;
+  const hooks = record(record(record(record(record(config).plugins).entries)[id]).hooks);
+  const missing = [];
+  if (hooks.allowConversationAccess !== true) {
+    missing.push(`never asked for a hint: the gateway hides conversations from this plugin until ${entry}.allowConversationAccess is true`);
+  }
+  if (hooks.allowPromptInjection === false) missing.push(`never asked for a hint: ${entry}.allowPromptInjection is false`);
+  return missing;
 }

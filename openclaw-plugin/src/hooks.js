@@ -1,7 +1,5 @@
 // The hooks of OpenClaw 2026.9.6, and what the plugin does at each.
 
-import { USAGE_HOOKS } from "./usage.js";
-
 /** Hooks whose result the gateway waits for. */
 export const DECISIONS = [
   "agent_turn_prepare",
@@ -24,6 +22,9 @@ export const DECISIONS = [
   "subagent_delivery_target",
   "tool_result_persist",
 ];
+
+/** The hooks of `usage: true`: what an agent uses of its own model (contract §8). */
+export const USAGE_HOOKS = ["llm_output", "model_call_ended"];
 
 /** Hooks that have no result. */
 export const OBSERVATIONS = [

@@ -1,7 +1,7 @@
 // Tools that give agents access to experiences (contract §12).
 
-import { knowhubSubject } from "./subjects.js";
 import { attempt, field, message, text } from "./values.js";
+import { knowhubSubject } from "./wire.js";
 
 export const TOOL_NAMES = ["kb_search", "kb_submit", "kb_content"];
 

@@ -1,4 +1,6 @@
-// A map that keeps its newest entries.
+// What is remembered for a while: entries of a map, and warnings that were logged.
+
+
 
 /** @template T */
 export class Recent {
@@ -34,5 +36,31 @@ export class Recent {
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size > this.size) this.#entries.delete(/** @type {string} */ (this.#entries.keys().next().value));
+  }
+}
+
+/** How long the same warning stays silent. */
+const SILENT_MS = 600_000;
+
+export class Warnings {
+  /** @type {Recent<number>} warning → when it was last logged */
+  #logged = new Recent();
+
+  /** @param {import("./api.js").Logger} log */
+  constructor(log) {
+    this.log = log;
+  }
+
+  /**
+   * Logs a warning, the same one at most every ten minutes.
+   *
+   * @param {string} warning
+   */
+  once(warning) {
+    const now = performance.now();
+    const last = this.#logged.get(warning);
+    if (last !== undefined && now - last < SILENT_MS) return;
+    this.#logged.set(warning, now);
+    this.log.warn(warning);
   }
 }

@@ -36,7 +36,7 @@ export class Skills {
    * Asks for a hint.
    *
    * @param {unknown} ctx of before_prompt_build
-   * @param {(ctx: Record<string, unknown>) => Promise<import("./replies.js").Decision>} send called again at most once
+   * @param {(ctx: Record<string, unknown>) => Promise<import("./ask.js").Decision>} send called again at most once
    */
   async ask(ctx, send) {
     const all = record(ctx);
@@ -66,7 +66,7 @@ function listed(skills) {
   return skills.length === 0 ? {} : { availableSkills: skills };
 }
 
-/** @param {import("./replies.js").Decision["headers"]} headers */
+/** @param {import("./ask.js").Decision["headers"]} headers */
 function namesIn(headers) {
   return headers?.has(NAMES) ? headers.get(NAMES).split(",").map((name) => name.trim()).filter((name) => name !== "") : undefined;
 }

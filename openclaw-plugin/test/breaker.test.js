@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Breaker } from "../src/breaker.js";
+import { Breaker } from "../src/ask.js";
 
 function breaker() {
   const clock = { now: 0 };

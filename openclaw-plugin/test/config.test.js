@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import plugin from "../index.js";
 import { VERSION, ignoredOptions, readOptions } from "../src/config.js";
-import { checkTurn } from "../src/eligibility.js";
+import { checkTurn } from "../src/permits.js";
 import { DECISIONS, OBSERVATIONS, planHooks } from "../src/hooks.js";
 import { TOOL_NAMES } from "../src/knowhub.js";
 import { samples } from "./samples.js";

@@ -11,7 +11,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import { connect } from "@nats-io/transport-node";
 
 import { readOptions } from "../src/config.js";
-import { place } from "../src/context.js";
+import { place } from "../src/server.js";
 import { build, eventually, freePort } from "./consumer.js";
 import { forget, gateway } from "./gateway.js";
 import { startNats } from "./site.js";

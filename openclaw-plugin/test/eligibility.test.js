@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readOptions } from "../src/config.js";
-import { checkSession, checkTurn, placeOf } from "../src/eligibility.js";
+import { checkSession, checkTurn, placeOf } from "../src/permits.js";
 import { CTX } from "./gateway.js";
 import { samples } from "./samples.js";
 

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readOptions } from "../src/config.js";
-import { encodeBody } from "../src/payload.js";
+import { encodeBody } from "../src/wire.js";
 import { ALWAYS_ON, Permits } from "../src/permits.js";
 
 const permits = new Permits(readOptions({}), ALWAYS_ON, ALWAYS_ON);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { readOptions } from "../src/config.js";
 import { lastTurns } from "../src/messages.js";
-import { encodeBody, traceparentOf } from "../src/payload.js";
+import { encodeBody, traceparentOf } from "../src/wire.js";
 import { samples } from "./samples.js";
 
 const ALL = { turns: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, textOnly: false };
@@ -24,7 +24,7 @@ function texts(messages) {
  * @param {unknown} event
  * @param {unknown} [ctx]
  * @param {number} [bytes]
- * @param {import("../src/payload.js").History} [history]
+ * @param {import("../src/wire.js").History} [history]
  */
 function encode(hook, event, ctx = {}, bytes = MB, history = ALL) {
   const body = encodeBody({ hook, event, ctx, ts: 1_763_680_000_123, id: "e1" }, bytes, history);

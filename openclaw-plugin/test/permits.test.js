@@ -8,7 +8,7 @@ import { afterEach, test } from "node:test";
 
 import { Chats } from "../src/chats.js";
 import { readOptions } from "../src/config.js";
-import { encodeBody } from "../src/payload.js";
+import { encodeBody } from "../src/wire.js";
 import { Permits } from "../src/permits.js";
 import { CTX, GROUP, KEY, forget, gateway } from "./gateway.js";
 import { samples } from "./samples.js";

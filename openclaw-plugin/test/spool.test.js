@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 
-import { Outbox } from "../src/outbox.js";
-import { Spool } from "../src/spool.js";
-import { Warnings } from "../src/warnings.js";
+import { Outbox, Spool } from "../src/outbox.js";
+import { Warnings } from "../src/recent.js";
 
 /** @type {string} */
 let directory;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addressOf, encodeToken, eventSubject, knowhubSubject, requestSubject } from "../src/subjects.js";
+import { addressOf, encodeToken, eventSubject, knowhubSubject, requestSubject } from "../src/wire.js";
 import { samples } from "./samples.js";
 
 // The rows of subjects/subjects_test.go.

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { encodeBody } from "../src/payload.js";
-import { toldCall } from "../src/told.js";
+import { encodeBody } from "../src/wire.js";
+import { toldCall } from "../src/tell.js";
 import { samples } from "./samples.js";
 
 const ALL = { turns: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, textOnly: false };

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readOptions } from "../src/config.js";
-import { planHooks } from "../src/hooks.js";
-import { USAGE_HOOKS, counted } from "../src/usage.js";
+import { USAGE_HOOKS, planHooks } from "../src/hooks.js";
+import { counted } from "../src/tell.js";
 
 const output = {
   runId: "r1",

@@ -1,24 +1,22 @@
-// One NATS connection that is dialled until it is up, and again when it is lost.
+// The connection to NATS: opened when it is needed, dialled until it is up and again when it is lost,
+// replaced when its options change, and closed again in a process that is not a gateway.
 
-import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { connect as dial, isIP } from "node:net";
-import { connect as secure, createSecureContext } from "node:tls";
+import { connect as secure } from "node:tls";
 
-import { AuthorizationError, connect, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
+import { AuthorizationError, connect } from "@nats-io/transport-node";
 
-import { place } from "./context.js";
+import { DIAL_MS, connectionOptions } from "./server.js";
 import { message } from "./values.js";
 
 /**
+ * @typedef {import("./config.js").Options} Options
+ * @typedef {import("./api.js").Logger} Logger
  * @typedef {import("@nats-io/transport-node").NatsConnection} NatsConnection
  * @typedef {import("@nats-io/transport-node").ConnectionOptions} ConnectionOptions
  * @typedef {"idle" | "connecting" | "up" | "down" | "closed"} State
- * @typedef {ConnectionOptions & {context?: string}} Dial context is the file that names the user: its password is for a server that asks for one
+ * @typedef {import("./server.js").Dial} Dial
  */
-
-/** Limit for one attempt to connect. */
-const DIAL_MS = 2000;
 
 /** Limit for closing; a server that no longer reads could block it. */
 const CLOSE_MS = 500;
@@ -26,111 +24,171 @@ const CLOSE_MS = 500;
 /** The longest pause between attempts. */
 const MAX_PAUSE_MS = 5000;
 
-/**
- * Turns the plugin's options into the client's. Reads files, and throws when one is unreadable.
- *
- * @param {import("./config.js").Options} given
- * @returns {Dial}
- */
-export function connectionOptions(given) {
-  const options = place(given);
-  /** @type {Dial} */
-  const out = {
-    ...(options.context && { context: options.context }),
-    ...(options.user && { user: options.user, pass: options.password }),
-    ...(options.token && { token: options.token }),
-    name: "openclaw-plugin-intenthint",
-    servers: [],
-    timeout: DIAL_MS,
-    reconnect: false, // Connection redials by itself, on timers that keep no process alive
-    pingInterval: 10_000,
-    maxPingOut: 2,
-  };
-  const hosts = [];
-  for (const server of options.natsUrl) {
-    const url = named("natsUrl", () => new URL(server.includes("://") ? server : `nats://${server}`));
-    if (url.protocol !== "nats:" && url.protocol !== "tls:") {
-      throw new Error(`natsUrl: only nats:// and tls:// addresses are supported, not ${url.protocol}//`);
+/** Bytes of max_payload that are left for the headers. */
+const HEADER_ROOM = 1024;
+
+/** The max_payload of a server that has not told its own: NATS's default. */
+const MAX_PAYLOAD = 1_048_576;
+
+/** How long a process that is not a gateway keeps an idle connection. */
+const IDLE_MS = 500;
+
+export class Link {
+  /** Whether this process is a gateway, which keeps its connection; a command closes it when idle. */
+  gateway = false;
+
+  /** @type {Connection} */
+  #connection;
+  /** @type {NodeJS.Timeout | undefined} */
+  #idle;
+  #busy = 0;
+  #wasUp = false;
+
+  /**
+   * @param {object} given
+   * @param {Options} given.options
+   * @param {Logger} given.log
+   * @param {import("./recent.js").Warnings} given.warnings
+   * @param {() => void} given.onUp
+   * @param {() => void} given.onDown
+   * @param {() => void} given.onIdle called in a process that is not a gateway
+   */
+  constructor({ options, log, warnings, onUp, onDown, onIdle }) {
+    this.options = options;
+    this.log = log;
+    this.warnings = warnings;
+    this.onUp = onUp;
+    this.onDown = onDown;
+    this.onIdle = onIdle;
+    this.#connection = this.#newConnection();
+  }
+
+  get state() {
+    return this.#connection.state;
+  }
+
+  get up() {
+    return this.#connection.state === "up";
+  }
+
+  /** The client's connection, up or not. */
+  get nc() {
+    return this.#connection.nc;
+  }
+
+  /** Why there is no connection. */
+  get reason() {
+    return this.#connection.lastError;
+  }
+
+  /** The largest body that the server takes, in bytes. */
+  get maxBody() {
+    return (this.#connection.nc?.info?.max_payload ?? MAX_PAYLOAD) - HEADER_ROOM;
+  }
+
+  /**
+   * Applies new options; reconnects only when the connection's own options have changed.
+   *
+   * @param {Options} options
+   * @param {Logger} log
+   */
+  configure(options, log) {
+    const before = this.options;
+    this.options = options;
+    this.log = log;
+    if (keyOf(before) === keyOf(options)) return;
+    const old = this.#connection;
+    this.#connection = this.#newConnection();
+    void old.close();
+    if (old.state !== "idle" && this.gateway) this.#connection.open();
+  }
+
+  /** Starts to connect, so that later requests and events find a connection. */
+  open() {
+    clearTimeout(this.#idle);
+    if (this.#connection.state === "closed") this.#connection = this.#newConnection();
+    this.#connection.open();
+  }
+
+  /**
+   * Opens the connection and waits for the first attempt to connect.
+   *
+   * @param {number} ms at most
+   * @returns {Promise<import("@nats-io/transport-node").NatsConnection | undefined>} undefined while it is not up
+   */
+  async connected(ms) {
+    this.open();
+    const connection = this.#connection;
+    return (await connection.ready(ms)) ? connection.nc : undefined;
+  }
+
+  /**
+   * Keeps the connection open while something is under way.
+   *
+   * @template T
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  async during(work) {
+    this.#busy++;
+    clearTimeout(this.#idle);
+    try {
+      return await work();
+    } finally {
+      this.#busy--;
+      this.rest();
     }
-    hosts.push(url.host);
-    if (url.protocol === "tls:") out.tls = {};
-    const [name, password] = named("natsUrl", () => [url.username, url.password].map(decodeURIComponent));
-    if (password) {
-      out.user = name;
-      out.pass = password;
-    } else if (name) {
-      out.token = name;
-    }
   }
-  out.servers = hosts;
-  if (options.natsCreds !== "") {
-    out.authenticator = proof("natsCreds", options.natsCreds, (text) => credsAuthenticator(Buffer.from(text)));
-  } else if (options.natsNkey !== "") {
-    out.authenticator = proof("natsNkey", options.natsNkey, (text) => nkeyAuthenticator(Buffer.from(seedIn(text))));
+
+  /**
+   * Reports an idle connection soon, unless something is under way or this process is a gateway:
+   * `openclaw agent --local` exits only when nothing keeps it alive.
+   */
+  rest() {
+    clearTimeout(this.#idle);
+    if (this.gateway || this.#busy > 0) return;
+    this.#idle = setTimeout(() => {
+      if (this.#busy === 0 && !this.gateway) this.onIdle();
+    }, IDLE_MS).unref();
   }
-  if (options.natsCa !== "") {
-    const ca = read("natsCa", options.natsCa);
-    named(`natsCa: ${options.natsCa}`, () => new X509Certificate(ca)); // the client would trust no server and give no reason
-    out.tls = { ca };
+
+  async close() {
+    clearTimeout(this.#idle);
+    this.#wasUp = false;
+    await this.#connection.close();
   }
-  if (options.natsCert !== "" || options.natsKey !== "") {
-    if (options.natsCert === "" || options.natsKey === "") throw new Error("natsCert and natsKey: one of the two is missing");
-    const pair = { cert: read("natsCert", options.natsCert), key: read("natsKey", options.natsKey) };
-    named("natsCert and natsKey", () => createSecureContext(pair));
-    out.tls = { ...out.tls, ...pair };
+
+  #newConnection() {
+    const connection = new Connection(
+      () => connectionOptions(this.options),
+      (state, reason) => {
+        if (connection !== this.#connection) return;
+        if (state === "up") {
+          const text = `connected to NATS at ${connection.nc?.getServer()}`;
+          if (this.gateway) this.log.info(text);
+          else this.log.debug?.(text);
+          this.#wasUp = true;
+          this.onUp();
+        } else if (state === "down") {
+          const text = `no connection to NATS (${reason}); turns continue without hints, events wait`;
+          if (this.#wasUp) this.log.warn(text);
+          else this.warnings.once(text);
+          this.#wasUp = false;
+          this.onDown();
+        }
+      },
+    );
+    return connection;
   }
-  if (options.natsInboxPrefix !== "") out.inboxPrefix = options.natsInboxPrefix;
-  return out;
 }
 
 /**
- * Prefixes errors with the option that caused them.
+ * The options of the connection, as a key: another key needs another connection.
  *
- * @template T
- * @param {string} option
- * @param {() => T} get
- * @returns {T}
+ * @param {Options} o
  */
-function named(option, get) {
-  try {
-    return get();
-  } catch (error) {
-    throw new Error(`${option}: ${message(error)}`, { cause: error });
-  }
-}
-
-/**
- * @param {string} option
- * @param {string} path
- */
-function read(option, path) {
-  return named(option, () => readFileSync(path, "utf8"));
-}
-
-/**
- * An authenticator made from a credentials file. The client's parser needs Unix line ends and a
- * final one; the consumer reads the same file and takes any.
- *
- * @param {string} option
- * @param {string} path
- * @param {(text: string) => import("@nats-io/transport-node").Authenticator} authenticator
- */
-function proof(option, path, authenticator) {
-  const text = `${read(option, path).replaceAll("\r\n", "\n")}\n`;
-  return named(`${option}: ${path}`, () => {
-    const signs = authenticator(text);
-    signs("nonce"); // so that it fails here and not during the handshake
-    return signs;
-  });
-}
-
-/**
- * The seed in a file that may hold comments and decoration.
- *
- * @param {string} text
- */
-function seedIn(text) {
-  return /^\s*(S[AOU][A-Z2-7]{56})\s*$/m.exec(text)?.[1] ?? text;
+function keyOf(o) {
+  return JSON.stringify([o.natsUrl, o.natsPort, o.natsContext, o.natsCreds, o.natsNkey, o.natsCa, o.natsCert, o.natsKey, o.natsInboxPrefix]);
 }
 
 export class Connection {
