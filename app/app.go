@@ -18,6 +18,7 @@ import (
 	"intenthint/handlers"
 	"intenthint/hint"
 	"intenthint/hint/run"
+	"intenthint/internal/access"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
@@ -201,7 +202,7 @@ const catchUpTime = 2 * time.Second
 // durables.
 func (a *App) connect(ctx context.Context) (err error) {
 	o := BusOptions(a.cfg)
-	o.Wait, o.Log = true, a.log
+	o.As, o.Wait, o.Log = access.Consumer, true, a.log
 	if a.requests, err = bus.Open(ctx, o); err != nil {
 		return err
 	}

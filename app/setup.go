@@ -54,7 +54,10 @@ func BusOptions(cfg *config.Config) bus.Options {
 }
 
 func embeddedOptions(cfg *config.Config) natsserver.Options {
-	return natsserver.Options{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen}
+	return natsserver.Options{
+		ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen,
+		Auth: cfg.Auth == config.AuthOn, Prefix: cfg.Bus.Prefix, InboxPrefix: cfg.Bus.InboxPrefix, Contexts: cfg.Contexts,
+	}
 }
 
 // confFile is the configuration file of the embedded server, or "" for the

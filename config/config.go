@@ -37,6 +37,7 @@ type Config struct {
 	DataDir   string // JetStream store of an embedded server, and other state
 	AllowOpen bool   // allow listeners that other machines reach without authentication
 	Auth      string // AuthOn or AuthOff
+	Contexts  string // directory of the contexts of the nats command line; "" for none
 
 	Bus        Bus
 	Store      Store
@@ -193,8 +194,34 @@ func Load(objects ...part.Object) (*Config, []Warning, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, name := range []string{variableConfigHome, variableHome} {
+		if value := os.Getenv(name); value != "" {
+			env[name] = value
+		}
+	}
 	c, warnings, err := LoadFrom(env, objects...)
 	return c, append(unknownVariables(os.Environ(), objects), warnings...), err
+}
+
+// The variables that say where the user's configuration is, as the nats command line
+// and the plugin read them.
+const (
+	variableConfigHome = "XDG_CONFIG_HOME"
+	variableHome       = "HOME"
+)
+
+// contextsDir returns the directory of the contexts of the nats command line, "" without
+// a home directory.
+func contextsDir(env map[string]string) string {
+	dir, home := env[variableConfigHome], env[variableHome]
+	switch {
+	case dir != "":
+	case home != "":
+		dir = filepath.Join(home, ".config")
+	default:
+		return ""
+	}
+	return filepath.Join(dir, "nats", "context")
 }
 
 // LoadFrom is [Load] with the variables in env, by name, instead of the
@@ -283,7 +310,7 @@ func build(env map[string]string, file snapshot, objects []part.Object, running 
 		problems.sort()
 		return nil, warnings, problems
 	}
-	c.env, c.content, c.shared = env, file.sum, file.shared
+	c.env, c.content, c.shared, c.Contexts = env, file.sum, file.shared, contextsDir(env)
 	return c, append(warnings, c.doubts()...), nil
 }
 

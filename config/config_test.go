@@ -62,6 +62,8 @@ func write(t *testing.T, name, content string) string {
 func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("TZ", "Asia/Taipei")
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("HOME", "")
 	c, warnings, err := load(t, nil)
 	require.NoError(t, err)
 	require.Empty(t, warnings)

@@ -131,7 +131,7 @@ var settings = []setting{
 	in(func(c *Config) *int { return &c.Bus.Port }, natsPort,
 		setting{field: "natsPort", restart: true, shown: "from the file", doc: "port of the embedded server; -1 picks a free one"}),
 	in(func(c *Config) *string { return &c.Auth }, oneOf[string](AuthOn, AuthOff),
-		setting{field: "auth", def: AuthOn, restart: true, doc: "on or off; with on, pages and the API of experiences want a token, which the first start makes in the data directory"}),
+		setting{field: "auth", def: AuthOn, restart: true, doc: "on or off; with on, pages and the API of experiences want a token, and the embedded server a user, which the first start makes in the data directory"}),
 	in(func(c *Config) *bool { return &c.AllowOpen }, trueOrFalse,
 		setting{field: "allowOpen", def: "false", restart: true, doc: "true or false; allow listeners that other machines reach without authentication"}),
 	in(func(c *Config) *string { return &c.DataDir }, directoryName,

@@ -24,6 +24,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/config"
+	"intenthint/internal/access"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/telemetry"
@@ -106,10 +107,21 @@ func Start(t *testing.T, settings map[string]string) *System {
 func StartWith(t *testing.T, cfg *config.Config, parts ...part.Part) *System {
 	t.Helper()
 	s := Launch(t, cfg, parts...)
-	nc, err := nats.Connect(s.Bus.URL())
+	nc, err := nats.Connect(s.Bus.URL(), s.as(access.Consumer)) // tests look at more than a gateway may
 	require.NoError(t, err)
 	s.As(nc)
 	return s
+}
+
+// as returns the option to connect as a user that the server has made; it has none
+// without authentication.
+func (s *System) as(user string) nats.Option {
+	if s.Config.Auth == config.AuthOff || len(s.Config.Bus.URLs) > 0 {
+		return nats.Name("gateway")
+	}
+	c, err := access.ReadContext(s.Config.DataDir, user)
+	require.NoError(s.t, err)
+	return nats.UserInfo(c.User, c.Password)
 }
 
 // As makes nc the gateway's connection.

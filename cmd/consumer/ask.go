@@ -95,6 +95,9 @@ func (c *askCmd) Run(inv *cli.Invocation) error {
 // withSystem runs the whole system in this process while ask runs. Stopping it
 // waits until the turn is in its session.
 func withSystem(inv *cli.Invocation, ask func(*nats.Conn) error) error {
+	if err := app.CheckServer(inv.Config); err != nil {
+		return err
+	}
 	cfg := *inv.Config
 	cfg.HTTP, cfg.Bus.URLs = config.HTTP{}, nil
 	// The usual port is for a long-running consumer.

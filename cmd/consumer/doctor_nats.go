@@ -12,7 +12,9 @@ import (
 
 	"intenthint/app"
 	"intenthint/cmd/consumer/cli"
+	"intenthint/internal/access"
 	"intenthint/internal/bus"
+	"intenthint/internal/natsserver"
 )
 
 // nats checks the server, and everything that a consumer needs there.
@@ -24,6 +26,9 @@ func (d *doctor) nats() {
 	}
 	o, err := cli.RunningSystem(d.inv)
 	switch {
+	case errors.Is(err, natsserver.ErrStranger):
+		d.report(stateFail, fmt.Sprintf("NATS: %v", err), "set HINT_DATA_DIR, HINT_NATS_CONTEXT, HINT_NATS_URL or another HINT_NATS_PORT")
+		return
 	case err != nil:
 		d.report(stateFail, fmt.Sprintf("embedded NATS server: %v", err), "correct HINT_NATS_CONF")
 		return
@@ -31,8 +36,8 @@ func (d *doctor) nats() {
 		d.report(stateOK, "NATS: none is running on "+d.inv.Config.DataDir+", a consumer starts its own", "")
 		return
 	}
-	// The findings replace the log.
-	o.Log = slog.New(slog.DiscardHandler)
+	// The findings replace the log. The rights are those of a consumer.
+	o.Log, o.As = slog.New(slog.DiscardHandler), access.Consumer
 	began := time.Now()
 	b, err := bus.Open(d.inv.Ctx, o)
 	if err != nil {

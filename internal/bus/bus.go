@@ -34,6 +34,8 @@ type Options struct {
 	// URL is one or more servers, separated by commas; "" starts an embedded
 	// server, or joins the one that listens at its address.
 	URL string
+	// Local means that URL is that of the server of Embedded.DataDir.
+	Local bool
 	// Identity is not needed for the embedded server, unless its users are
 	// defined by JSON web tokens only.
 	Identity Identity
@@ -41,6 +43,9 @@ type Options struct {
 	Name string
 	// Embedded is used when URL is empty.
 	Embedded natsserver.Options
+	// As is the user, of those that an embedded server makes, that this process is in
+	// another process's server (access.Consumer); "" for an operator.
+	As string
 	// Wait makes Open wait for an external server for as long as the context
 	// lives; without it the first failure is final.
 	Wait bool
@@ -89,6 +94,10 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 			return nil, err
 		}
 	}
+	if err := b.checkAuth(); err != nil {
+		b.Close()
+		return nil, err
+	}
 	switch srv := b.srv.Load(); {
 	case srv != nil:
 		o.Log.Info("embedded NATS server started", "url", srv.URL(), "store", srv.StoreDir())
@@ -103,7 +112,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 
 // wentAway reports whether the server to join has stopped in the meantime.
 func wentAway(target string, err error) bool {
-	return errors.Is(err, nats.ErrNoServers) || !natsserver.Listens(strings.TrimPrefix(target, "nats://"))
+	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, natsserver.ErrStranger) || !natsserver.Listens(strings.TrimPrefix(target, "nats://"))
 }
 
 // Another opens a second connection to the same server. Its Close does not stop
@@ -226,9 +235,8 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 		user, err := o.Identity.user()
 		return append(out, user...), err
 	}
-	out = append(out, nats.SetCustomDialer(dialer{b}))
-	user, err := o.Identity.user()
-	return append(append(out, user...), o.Identity.tls()...), err
+	who, err := b.identify()
+	return append(append(out, nats.SetCustomDialer(dialer{b})), who...), err
 }
 
 // Pauses between attempts to connect. Those of a fleet differ, so that it does not
@@ -282,7 +290,7 @@ func (b *Bus) connectTo(ctx context.Context, srv *natsserver.Server, wait bool) 
 	}
 	switch advice := refusal(err); {
 	case advice != "":
-		return fmt.Errorf("%w: %s: %w: %s", ErrRefused, cmp.Or(redact.URLs(target), "embedded server"), err, advice)
+		return fmt.Errorf("%w: %s: %w: %s", ErrRefused, cmp.Or(redact.URLs(target), "embedded server"), err, cmp.Or(b.noUser(), advice))
 	case !wait && notNATS(err):
 		return fmt.Errorf("%s: %w: %w (it may be a NATS server that hangs; to use another address, set HINT_NATS_URL or HINT_NATS_PORT)", redact.URLs(target), ErrNotNATS, err)
 	default:

@@ -1,12 +1,16 @@
 package bus
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"intenthint/internal/access"
+	"intenthint/internal/natsserver"
 )
 
 // ErrRefused reports a server that rejected the connection. A retry would not
@@ -59,6 +63,58 @@ func (i Identity) tls() []nats.Option {
 	return out
 }
 
+// identify returns the options that authenticate this process to a server in another
+// one: as configured, else, to the server of the data directory, as a user made there.
+func (b *Bus) identify() ([]nats.Option, error) {
+	out, err := b.options.Identity.user()
+	if len(out) == 0 {
+		out = append(out, b.options.Embedded.JoinOption(b.target, b.madeUser()))
+	}
+	return append(out, b.options.Identity.tls()...), err
+}
+
+// joins reports whether the server is that of the data directory, or would be the one
+// at its address, in another process.
+func (b *Bus) joins() bool { return (b.options.URL == "" || b.options.Local) && !b.Embedded() }
+
+// madeUser returns the user, of those that an embedded server makes, that this process
+// is.
+func (b *Bus) madeUser() string { return cmp.Or(b.options.As, access.Operator) }
+
+// noUser returns advice for a server of the data directory whose users cannot be read;
+// "" for any other server.
+func (b *Bus) noUser() string {
+	if !b.joins() || !natsserver.Serves(b.options.Embedded.DataDir, b.target) {
+		return ""
+	}
+	if _, err := access.ReadContext(b.options.Embedded.DataDir, b.madeUser()); err != nil {
+		return fmt.Sprintf("%v; the consumer that runs the server writes it again at its next start", err)
+	}
+	return ""
+}
+
+// ours returns an error that wraps [natsserver.ErrStranger] if the server to join at an
+// address is not that of the data directory. Without authentication any server will do.
+func (b *Bus) ours(address string) error {
+	o := b.options.Embedded
+	if !o.Auth || !b.joins() || natsserver.Serves(o.DataDir, address) {
+		return nil
+	}
+	return fmt.Errorf("%w: the program at %s is not the NATS server of data directory %s", natsserver.ErrStranger, address, o.DataDir)
+}
+
+// errNoUsers reports a server of the same data directory that asks for no user.
+var errNoUsers = errors.New("the server of this data directory asks for no user")
+
+// checkAuth refuses to share a data directory with a consumer that asks for no user:
+// whichever of the two restarts the server would change who may come in.
+func (b *Bus) checkAuth() error {
+	if !b.options.Embedded.Auth || !b.options.Wait || !b.joins() || b.NC.AuthRequired() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s was started with HINT_AUTH=off; set HINT_AUTH alike for all consumers of %s", errNoUsers, b.target, b.options.Embedded.DataDir)
+}
+
 // refusal returns advice for a permanent connection failure, "" for any other
 // error.
 func refusal(err error) string {
@@ -68,7 +124,8 @@ func refusal(err error) string {
 	switch {
 	case strings.Contains(text, "authorization violation"), strings.Contains(text, "authentication expired"),
 		strings.Contains(text, "authentication revoked"):
-		return "check the user and password in HINT_NATS_URL, or HINT_NATS_CREDS, HINT_NATS_NKEY or HINT_NATS_CERT"
+		return "check the user and password in HINT_NATS_URL, or HINT_NATS_CONTEXT, HINT_NATS_CREDS, HINT_NATS_NKEY or HINT_NATS_CERT; " +
+			"for the server of a consumer on this machine set HINT_DATA_DIR to its directory"
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return "the server does not offer TLS, which a tls:// address, HINT_NATS_CA and HINT_NATS_CERT require"
 	case untrusted:

@@ -157,6 +157,9 @@ const checkTime = time.Second
 
 // Dial implements [nats.CustomDialer].
 func (d dialer) Dial(network, address string) (net.Conn, error) {
+	if err := d.bus.ours(address); err != nil {
+		return nil, err
+	}
 	s := d.bus.system
 	s.mu.Lock()
 	known := s.id != ""
@@ -168,7 +171,15 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 			return nil, err
 		}
 	}
-	return dial(network, address, d.bus.options.connectTime())
+	conn, err := dial(network, address, d.bus.options.connectTime())
+	if err != nil {
+		return nil, err
+	}
+	// It may have gone in between, and another one taken the port.
+	if err := d.bus.ours(address); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 func dial(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -186,11 +197,11 @@ func (d dialer) check(address string) (unknown bool, err error) {
 	if member != nil && member.Foreign() {
 		return false, fmt.Errorf("%w: %s does not serve the data directory of this system", ErrOtherSystem, address)
 	}
-	user, err := b.options.Identity.user()
+	who, err := b.identify()
 	if err != nil {
 		return true, nil //nolint:nilerr // the connection reports it
 	}
-	nc, err := nats.Connect(b.target, append(append(user, b.options.Identity.tls()...),
+	nc, err := nats.Connect(b.target, append(who,
 		nats.Name("intenthint identity check"), nats.SetCustomDialer(fixed{address}), nats.NoReconnect(), nats.Timeout(checkTime),
 		nats.CustomInboxPrefix(b.inbox()), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))...)
 	if err != nil {

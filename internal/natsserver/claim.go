@@ -195,9 +195,14 @@ func (m *Member) Leave() {
 
 // portOf returns the port of an address or URL of a server, "" if it has none.
 func portOf(url string) string {
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(url, "nats://"))
-	if err != nil {
-		return ""
-	}
+	_, port, _ := hostPort(url)
 	return port
+}
+
+// hostPort splits an address or a URL without a user.
+func hostPort(url string) (host, port string, err error) {
+	if _, address, ok := strings.Cut(url, "://"); ok {
+		url = address
+	}
+	return net.SplitHostPort(url)
 }

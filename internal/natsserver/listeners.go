@@ -27,9 +27,7 @@ func openListeners(o *server.Options) []string {
 			open = append(open, what+" on "+net.JoinHostPort(cmp.Or(host, server.DEFAULT_HOST), strconv.Itoa(port)))
 		}
 	}
-	credentials := o.Username != "" || o.Authorization != "" || len(o.Users) > 0 || len(o.Nkeys) > 0 ||
-		len(o.TrustedOperators) > 0 || len(o.TrustedKeys) > 0 || o.AuthCallout != nil || o.CustomClientAuthentication != nil
-	named := credentials && o.NoAuthUser == ""
+	named := authenticates(o) && o.NoAuthUser == ""
 
 	clients := o.Port
 	if o.DontListen {
@@ -52,6 +50,12 @@ func openListeners(o *server.Options) []string {
 	return open
 }
 
+// authenticates reports whether the server has users, or another way to tell them.
+func authenticates(o *server.Options) bool {
+	return o.Username != "" || o.Authorization != "" || len(o.Users) > 0 || len(o.Nkeys) > 0 ||
+		len(o.TrustedOperators) > 0 || len(o.TrustedKeys) > 0 || o.AuthCallout != nil || o.CustomClientAuthentication != nil
+}
+
 // verifies reports whether clients need a trusted certificate.
 func verifies(c *tls.Config) bool {
 	return c != nil && c.ClientAuth == tls.RequireAndVerifyClientCert
@@ -65,7 +69,7 @@ func (o Options) Check() error {
 	if err != nil {
 		return err
 	}
-	return o.refuseOpen(opts)
+	return errors.Join(o.refuseOpen(opts), o.checkAccounts(opts))
 }
 
 func (o Options) refuseOpen(opts *server.Options) error {

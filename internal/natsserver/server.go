@@ -35,6 +35,9 @@ var (
 	// ErrAddressTaken reports that the address belongs to the system of another
 	// data directory, whose server is currently down.
 	ErrAddressTaken = errors.New("address belongs to the system of another data directory")
+	// ErrStranger reports a program at the address that is not the server of the data
+	// directory.
+	ErrStranger = errors.New("address taken")
 	// ErrServerStart reports that the embedded server did not start.
 	ErrServerStart = errors.New("embedded NATS server not started")
 )
@@ -50,6 +53,16 @@ type Options struct {
 	// AllowOpen permits non-loopback listeners without authentication, with a
 	// warning.
 	AllowOpen bool
+	// Auth gives a server whose configuration has no users some, with passwords in
+	// the data directory, and refuses to join any server but that of the data
+	// directory (contract §9, "Who may come in").
+	Auth bool
+	// Prefix is the subject prefix of what such users may reach; "" for openclaw.
+	// InboxPrefix is that of replies, beside _INBOX.
+	Prefix, InboxPrefix string
+	// Contexts is the directory of the contexts of the nats command line, where a
+	// server at the default port puts the gateway's; "" for none.
+	Contexts string
 }
 
 // unlimitedStore is more than any disk holds, in bytes.
@@ -61,6 +74,9 @@ const (
 	urlFile = "nats.url"
 	// lockFile is held by the process that runs the server.
 	lockFile = "jetstream.lock"
+	// servingFile is held by that process while the server listens at the address in
+	// urlFile. So who finds it held knows whose server is there.
+	servingFile = "nats.lock"
 )
 
 // parse reads the server's options from the file or the built-in copy.
@@ -99,6 +115,7 @@ type Server struct {
 	ns      *server.Server
 	opts    *server.Options
 	lock    *flock.Flock
+	serving *flock.Flock
 	claim   *claim
 	storage *storage
 	// own is the key of the user reserved for this process, nil if the server
@@ -109,7 +126,11 @@ type Server struct {
 // start starts a server with the options and waits until it accepts
 // connections. The lock on the data directory must be held; the returned server
 // takes over the lock and the claim.
-func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) (*Server, error) {
+func (o Options) start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) (*Server, error) {
+	a, err := o.admit(opts, log)
+	if err != nil {
+		return nil, err
+	}
 	own, err := addOwnUser(opts)
 	if err != nil {
 		return nil, err
@@ -123,6 +144,9 @@ func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) 
 		_ = os.Remove(filepath.Join(opts.StoreDir, urlFile)) // of an earlier server
 	} else {
 		announce(opts.StoreDir, "nats://"+dialable(opts), log)
+		if err := a.write("nats://" + dialable(opts)); err != nil {
+			return nil, err
+		}
 	}
 	started := make(chan string, 2) // "", or the reason of a failure
 	ns.SetLoggerV2(&serverLogger{log: log, fatal: started}, false, false, false)
@@ -134,12 +158,29 @@ func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) 
 			started <- "not ready in time"
 		}
 	}()
-	if reason := <-started; reason != "" {
-		ns.Shutdown()
-		return nil, errors.New(reason)
+	reason, url := <-started, localURL(ns)
+	if reason == "" {
+		err = a.write(url)
+	} else {
+		err = errors.New(reason)
 	}
-	announce(opts.StoreDir, ns.ClientURL(), log)
-	return &Server{ns: ns, opts: opts, lock: lock, claim: c, storage: watchStorage(ns, opts, log), own: own}, nil
+	if err != nil {
+		ns.Shutdown()
+		return nil, err
+	}
+	a.share(opts, url, log)
+	announce(opts.StoreDir, url, log)
+	return &Server{ns: ns, opts: opts, lock: lock, serving: markServing(opts.StoreDir, log), claim: c, storage: watchStorage(ns, opts, log), own: own}, nil
+}
+
+// localURL returns the URL at which processes on this machine reach a server.
+func localURL(ns *server.Server) string {
+	url := ns.ClientURL()
+	if host, port, err := hostPort(url); err == nil && net.ParseIP(host).IsUnspecified() {
+		scheme, _, _ := strings.Cut(url, "://")
+		return scheme + "://" + net.JoinHostPort("127.0.0.1", port)
+	}
+	return url
 }
 
 // announce writes the server's URL for other processes on this machine. The file
@@ -161,6 +202,7 @@ func (e *Server) StoreDir() string { return filepath.Join(e.opts.StoreDir, "jets
 // message can be published or acknowledged.
 func (e *Server) Stop() {
 	e.storage.stop()
+	_ = e.serving.Close()
 	e.ns.Shutdown()
 	e.ns.WaitForShutdown()
 	_ = e.lock.Unlock()
@@ -250,7 +292,7 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 	if err != nil {
 		return nil, "", err
 	}
-	if err := o.refuseOpen(opts); err != nil {
+	if err := errors.Join(o.refuseOpen(opts), o.checkAccounts(opts)); err != nil {
 		return nil, "", err
 	}
 	for _, listener := range openListeners(opts) {
@@ -264,7 +306,12 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 	began, said := time.Now(), time.Now()
 	for {
 		if !anyPort && Listens(address) {
-			return nil, "nats://" + address, nil
+			switch {
+			case !o.Auth || Serves(o.DataDir, address):
+				return nil, "nats://" + address, nil
+			case !held(o.DataDir):
+				return nil, "", o.stranger(address)
+			}
 		}
 		srv, err := o.tryStart(opts, log)
 		if !errors.Is(err, errHeld) {
@@ -275,7 +322,7 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 				return srv, "", err
 			}
 		}
-		if running := announced(o.DataDir); running != "" {
+		if running := o.announced(); running != "" {
 			if anyPort {
 				return nil, running, nil
 			}
@@ -319,7 +366,7 @@ func (o Options) tryStart(opts *server.Options, log *slog.Logger) (*Server, erro
 		_ = lock.Unlock()
 		return nil, err
 	}
-	srv, err := start(opts, lock, c, log)
+	srv, err := o.start(opts, lock, c, log)
 	if err != nil {
 		c.release()
 		_ = lock.Unlock()
@@ -330,12 +377,13 @@ func (o Options) tryStart(opts *server.Options, log *slog.Logger) (*Server, erro
 
 // announced returns the URL of the server that runs on the data directory; ""
 // if no server runs there or it does not listen yet.
-func announced(dataDir string) string {
-	if !held(dataDir) {
+func (o Options) announced() string {
+	if !held(o.DataDir) {
 		return ""
 	}
-	url := lastURL(dataDir)
-	if url == "" || !Listens(strings.TrimPrefix(url, "nats://")) {
+	url := lastURL(o.DataDir)
+	address := strings.TrimPrefix(url, "nats://")
+	if url == "" || o.Auth && !Serves(o.DataDir, address) || !Listens(address) {
 		return ""
 	}
 	return url
@@ -365,19 +413,26 @@ func lastURL(dataDir string) string {
 }
 
 // LocalURL returns the URL of the server of this data directory, as far as known
-// without connecting: the URL written by its process, else the configured one.
+// without connecting: the URL written by its process, else the configured one. With
+// authentication the error wraps [ErrStranger] if another server listens there.
 func LocalURL(o Options) (string, error) {
-	if url := announced(o.DataDir); url != "" {
+	if url := o.announced(); url != "" {
 		return url, nil
 	}
 	opts, err := o.parse()
 	if err != nil {
 		return "", err
 	}
-	if opts.Port == server.RANDOM_PORT || !Listens(dialable(opts)) {
+	address := dialable(opts)
+	switch {
+	case opts.Port == server.RANDOM_PORT || !Listens(address):
 		return "", nil
+	case !o.Auth || Serves(o.DataDir, address):
+		return "nats://" + address, nil
+	case held(o.DataDir):
+		return "", nil // starting, or at another address
 	}
-	return "nats://" + dialable(opts), nil
+	return "", o.stranger(address)
 }
 
 // Stored reports whether a server has ever run on the data directory.

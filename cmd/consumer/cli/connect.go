@@ -20,6 +20,9 @@ var ErrNoSystem = errors.New("no system here")
 // wraps [ErrNoSystem], and nothing is created.
 func OpenForReading(inv *Invocation) (*bus.Bus, error) {
 	o, err := RunningSystem(inv)
+	if errors.Is(err, natsserver.ErrStranger) {
+		return nil, fmt.Errorf("%w: %w", ErrNoSystem, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +91,6 @@ func RunningSystem(inv *Invocation) (bus.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.URL = url
+	o.URL, o.Local = url, url != ""
 	return o, nil
 }
