@@ -94,6 +94,7 @@ type endpoint struct {
 	Endpoint
 	service *Service
 	gate    *gate
+	line    *line
 
 	inProgress prometheus.Gauge
 	refused    prometheus.Counter
@@ -115,6 +116,7 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, endpoint
 	s := &Service{nc: nc, prefix: o.Layout.Prefix, log: o.Log, endpoints: make(map[string]*endpoint)}
 	for _, e := range endpoints {
 		own := &endpoint{Endpoint: e, service: s, gate: newGate(e.Bound), waiting: make(chan func())}
+		own.line = newLine(func(answer func()) { own.start(ctx, answer) })
 		own.inProgress, own.refused = o.Metrics.Expect(e.Name)
 		s.endpoints[e.Name] = own
 	}
@@ -160,7 +162,7 @@ func (e *endpoint) take(ctx context.Context, r micro.Request) {
 		return
 	}
 	e.inProgress.Inc()
-	e.start(ctx, func() {
+	e.line.serve(from, func() {
 		defer func() {
 			e.gate.leave(from, size)
 			e.inProgress.Dec()
