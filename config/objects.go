@@ -83,7 +83,7 @@ var intentDeny = objectOf(`{"<agent>": "<intent>" or ["<intent>", …]}`, func(a
 	return patterns, nil
 })
 
-var providers = objectOf(`{"<name>": {"baseUrl": "https://…", "api": "openai-completions" or "anthropic-messages", "apiKeyEnv": "VARIABLE"}}`,
+var providers = objectOf(`{"<name>": {"baseUrl": "https://…", "api": "openai-completions", "anthropic-messages" or "systemone", "apiKeyEnv": "VARIABLE"}}`,
 	func(name string, raw json.RawMessage) (provider.Config, error) {
 		var p provider.Config
 		if err := decodeObject(string(raw), &p); err != nil {

@@ -20,6 +20,8 @@ import (
 const (
 	APIOpenAI    = "openai-completions"
 	APIAnthropic = "anthropic-messages"
+	// APISystemOne answers typed questions (contract §15), and no prompts.
+	APISystemOne = "systemone"
 )
 
 // Errors of this package, besides [*StatusError]. Their texts never hold a key.
@@ -69,8 +71,8 @@ func settle(name string, c Config) (entry, error) {
 	}
 	base, known := builtin[name]
 	e := entry{api: cmp.Or(c.API, base.API, APIOpenAI), keyEnv: c.APIKeyEnv, keyRequired: c.APIKeyEnv != ""}
-	if e.api != APIOpenAI && e.api != APIAnthropic {
-		return entry{}, fmt.Errorf("provider %q: api is %q, not %s or %s", name, c.API, APIOpenAI, APIAnthropic)
+	if !slices.Contains([]string{APIOpenAI, APIAnthropic, APISystemOne}, e.api) {
+		return entry{}, fmt.Errorf("provider %q: api is %q, not %s, %s or %s", name, c.API, APIOpenAI, APIAnthropic, APISystemOne)
 	}
 	if e.keyEnv == "" && known {
 		// An entry with an address of its own may stand for a local server, so
@@ -95,7 +97,7 @@ func settle(name string, c Config) (entry, error) {
 		return entry{}, fmt.Errorf("provider %q: baseUrl must have no user, query or fragment; keys belong in the variable that apiKeyEnv names", name)
 	}
 	e.baseURL = strings.TrimRight(u.String(), "/")
-	if e.api == APIAnthropic {
+	if e.api != APIOpenAI {
 		// The path of a request has its own v1.
 		e.baseURL = strings.TrimSuffix(e.baseURL, "/v1")
 	}
@@ -248,6 +250,9 @@ func (r *Registry) Resolve(ref string) (Completer, error) {
 	if err := cmp.Or(err, c.err); err != nil {
 		return nil, err
 	}
+	if c.api == APISystemOne {
+		return nil, fmt.Errorf("%w: provider %q speaks %s, which answers no prompts", ErrUnresolved, c.name, c.api)
+	}
 	key := c.name + "/" + model
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,4 +269,11 @@ func (r *Registry) Resolve(ref string) (Completer, error) {
 		r.models[key] = m
 	}
 	return m, nil
+}
+
+// Check returns why the model of a reference cannot be asked, whatever its provider
+// speaks; nil if it can. Errors are [ErrUnresolved].
+func (r *Registry) Check(ref string) error {
+	c, _, err := r.find(ref)
+	return cmp.Or(err, c.err)
 }

@@ -25,7 +25,7 @@ func TestValidate(t *testing.T) {
 		{"built-in, address only", "anthropic", Config{BaseURL: "http://127.0.0.1:1"}, ""},
 		{"no name", "", Config{BaseURL: "http://a"}, "the name"},
 		{"name with a slash", "a/b", Config{BaseURL: "http://a"}, "the name"},
-		{"unknown api", "mine", Config{BaseURL: "http://a", API: "grpc"}, `api is "grpc", not openai-completions or anthropic-messages`},
+		{"unknown api", "mine", Config{BaseURL: "http://a", API: "grpc"}, `api is "grpc", not openai-completions, anthropic-messages or systemone`},
 		{"no address", "mine", Config{API: APIOpenAI}, "baseUrl is missing"},
 		{"blank address", "mine", Config{BaseURL: "  "}, "baseUrl is missing"},
 		{"not a URL", "mine", Config{BaseURL: "http://[::1"}, "baseUrl is not a URL"},

@@ -1,5 +1,5 @@
 // Package providertest is a model provider for tests: an HTTP server on
-// loopback that speaks both wire formats and /embeddings, gives scripted
+// loopback that speaks all wire formats and /embeddings, gives scripted
 // answers, and records the requests.
 package providertest
 
@@ -21,7 +21,8 @@ import (
 // Answer is the server's response to one request. The zero Answer is a 200 with
 // empty text.
 type Answer struct {
-	// Text is the model's answer, in the shape of the API that was asked.
+	// Text is the model's answer, in the shape of the API that was asked; for systemone
+	// the JSON object of the answers.
 	Text string
 	// Delay passes before anything is sent; a client that goes away ends it.
 	Delay time.Duration
@@ -160,6 +161,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		req.Texts = texts(req.Fields["input"])
 		req.User = strings.Join(req.Texts, "\n")
 		answer = s.embeddings
+	case strings.HasSuffix(r.URL.Path, "/v1/systemone"):
+		state, _ := json.Marshal(req.Fields["state"]) // decoded JSON
+		req.User = string(state)
+		answer = systemOneAnswer
 	default:
 		http.NotFound(w, r)
 		return
@@ -262,6 +267,14 @@ func openAIAnswer(a Answer, req Request) object {
 			"prompt_tokens": 100 + a.Cached, "completion_tokens": 20, "total_tokens": 120 + a.Cached,
 			"prompt_tokens_details": object{"cached_tokens": a.Cached},
 		},
+	}
+}
+
+// systemOneAnswer is the answer whose text is the JSON object of the answers.
+func systemOneAnswer(a Answer, _ Request) object {
+	return object{
+		"model": "mock-1", "answers": json.RawMessage(cmp.Or(a.Text, "{}")),
+		"usage": object{"input_tokens": 10, "output_tokens": 3},
 	}
 }
 
