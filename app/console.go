@@ -17,7 +17,7 @@ import (
 // serveConsole adds the pages for people to the server.
 func (a *App) serveConsole(server *httpserver.Server) (err error) {
 	a.console, err = console.New(console.Options{
-		Configured: a.cfg.HTTP.Addr, Listening: server.Addr(), Public: a.cfg.HTTP.Public, Token: a.token, Parts: a.overview, Pages: pagesOf(a.parts), Log: a.log,
+		Configured: a.cfg.HTTP.Addr, Listening: server.Addr(), Public: a.cfg.HTTP.Public, Token: a.token, Parts: a.overview, Pages: pagesOf(a.parts), API: apiOf(a.parts), Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -82,6 +82,15 @@ func pagesOf(parts []part.Part) []part.Page {
 	var out []part.Page
 	for _, p := range parts {
 		out = append(out, p.Pages...)
+	}
+	return out
+}
+
+// apiOf returns the paths of the HTTP APIs of parts.
+func apiOf(parts []part.Part) []string {
+	var out []string
+	for _, p := range parts {
+		out = append(out, p.API...)
 	}
 	return out
 }

@@ -40,7 +40,7 @@ const (
 func allOn(t *testing.T) *config.Config {
 	t.Helper()
 	cfg, _, err := config.LoadFrom(map[string]string{
-		"HINT_DATA_DIR": t.TempDir(), "HINT_LEARN": "auto", "HINT_TRIAGE": `{"enabled": true}`,
+		"HINT_DATA_DIR": t.TempDir(), "HINT_LEARN": "auto", "HINT_TRIAGE": `{"enabled": true}`, "HINT_DECIDE": `{"enabled": true}`,
 		"HINT_KNOWHUB": `{"enabled": true, "enableServerExtraction": true}`,
 	}, Objects()...)
 	require.NoError(t, err)
@@ -56,11 +56,11 @@ func documented(t *testing.T) map[string]metricDoc {
 	m.models.Expect(anyModel)
 	m.events.Expect("sessions", nil)
 	durables := Layout(allOn(t)).Durables()
-	for _, sink := range []string{"triage", "learn", "knowhub"} {
+	for _, sink := range []string{"triage", "learn", "knowhub", "decide"} {
 		i := slices.IndexFunc(durables, func(d bus.Durable) bool { return strings.HasSuffix(d.Name, "-"+sink) })
 		m.events.Expect(sink, durables[i].Hooks)
 	}
-	for _, hook := range []string{subjects.HookBeforePromptBuild, subjects.HookBeforeDispatch, (&knowhub.Recall{}).Hook().Name} {
+	for _, hook := range []string{subjects.HookBeforePromptBuild, subjects.HookBeforeDispatch, subjects.HookDecide, (&knowhub.Recall{}).Hook().Name} {
 		m.service.Expect(hook)
 	}
 	for _, e := range knowhub.New(knowhub.Options{}).Endpoints("") {

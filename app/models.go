@@ -79,6 +79,22 @@ func chain(c config.Classifier, o Observer, breakers *model.Breakers, refs ...st
 	return model.NewChain(registry, model.Options{Observer: o, Breakers: breakers}, refs...), nil
 }
 
+// decider returns a model that answers typed questions, nil for one that does not.
+func decider(c config.Classifier, o Observer, breakers *model.Breakers, ref string) (*model.Decider, error) {
+	registry, err := provider.New(c.Providers, provider.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("model providers: %w", err)
+	}
+	found, err := registry.Decider(ref)
+	if err != nil || found == nil {
+		return nil, nil //nolint:nilerr // a chain reports the same error when it is asked
+	}
+	if o.Metrics != nil {
+		o.models.Expect(ref)
+	}
+	return model.NewDecider(found.Ref, found, model.Options{Observer: o, Breakers: breakers}), nil
+}
+
 // prepared is a configuration with everything that is derived from it alone. It
 // is complete before any of it is used.
 type prepared struct {

@@ -26,10 +26,10 @@ func TestTheOrderOfStartAndStop(t *testing.T) {
 			"bus", "event connection", "background", "events", "publisher", "requests", "ready",
 		}},
 		{"everything", map[string]string{
-			"HINT_HTTP_ADDR": "127.0.0.1:0", "HINT_LEARN": "auto", "HINT_TRIAGE": `{"enabled": true}`,
+			"HINT_HTTP_ADDR": "127.0.0.1:0", "HINT_LEARN": "auto", "HINT_TRIAGE": `{"enabled": true}`, "HINT_DECIDE": `{"enabled": true}`,
 			"HINT_KNOWHUB": `{"enabled": true, "listen": "127.0.0.1:0", "enableServerExtraction": true}`,
 		}, []string{
-			"http", "bus", "event connection", "background", "events", "publisher", "triage events",
+			"http", "bus", "event connection", "background", "events", "publisher", "triage events", "decide publisher", "decide events",
 			"knowhub index", "knowhub events", "knowhub http", "requests", "learnt events", "ready",
 		}},
 	} {

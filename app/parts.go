@@ -8,6 +8,7 @@ import (
 
 	"intenthint/config"
 	"intenthint/console"
+	"intenthint/decide"
 	"intenthint/hint"
 	"intenthint/hint/said"
 	"intenthint/internal/bus"
@@ -34,6 +35,7 @@ func parts(a *App) []part.Part {
 		triage.Part(func(shared *state.Store, mark func(context.Context, payload.Feedback) error) http.Handler {
 			return console.Triage(shared, mark)
 		}),
+		decide.Part(),
 		knowhub.Part(func(s *knowhub.Service) http.Handler { return console.Experiences(s) }),
 	}
 }
@@ -57,7 +59,7 @@ func Objects(more ...part.Part) []part.Object {
 // [NewClassifier]; with the metrics of o, a model has its series from now on.
 func ProgramOf(cfg *config.Config, o Observer, breakers *model.Breakers) part.Program {
 	p := part.Program{
-		Values: cfg.Parts, Model: cfg.Classifier.Model, MaxInflight: cfg.Classifier.MaxInflight,
+		Values: cfg.Parts, Model: cfg.Classifier.Model, DecideModel: cfg.Classifier.Decide, MaxInflight: cfg.Classifier.MaxInflight,
 		Redact: cfg.Redact == config.RedactStrict, RepeatAfter: cfg.Repeat.After, Learn: cfg.Learn == config.LearnAuto, AsksModels: cfg.Classifier.AsksModels(),
 		Serves: rules(cfg).Serves, Admits: rules(cfg).Admits,
 		Chain: func(ref string) (*model.Chain, error) {
@@ -66,6 +68,7 @@ func ProgramOf(cfg *config.Config, o Observer, breakers *model.Breakers) part.Pr
 			}
 			return chain(cfg.Classifier, o, breakers, ref)
 		},
+		Decider: func(ref string) (*model.Decider, error) { return decider(cfg.Classifier, o, breakers, ref) },
 	}
 	if cfg.Repeat.Repeat == said.Always {
 		p.RepeatAfter = part.RepeatAlways

@@ -5,6 +5,7 @@ import (
 
 	"intenthint/config"
 	"intenthint/hint"
+	"intenthint/internal/events"
 	"intenthint/learning"
 	"intenthint/part"
 	"intenthint/payload"
@@ -13,7 +14,7 @@ import (
 
 // hints is what hints are made of.
 func (a *App) hints() hint.Core {
-	c := hint.Core{Answers: a.answers, Open: func(h *hint.Hinter) { a.hinter = h }, Lost: func(events int) { a.lost = events }}
+	c := hint.Core{Answers: a.answers, Open: func(h *hint.Hinter) { a.hinter = h }, Lost: func(events int) { a.lost += events }}
 	if a.metrics != nil {
 		c.Metrics, c.Events = a.metrics.hints, a.metrics.events
 	}
@@ -72,17 +73,24 @@ func (a *App) env(ctx context.Context, name string, program part.Program) part.E
 		Retry: func(ctx context.Context, do func(context.Context) error) error {
 			return retryTemporary(ctx, a.log, do)
 		},
+		Publisher: func() (*events.Publisher, part.Step, error) {
+			p, err := events.NewPublisher(a.requests.NC, a.metrics.events, a.log)
+			return p, part.Step{Name: name + " publisher", Do: func(ctx context.Context) error {
+				a.lost += p.Stop(ctx)
+				return nil
+			}}, err
+		},
 		Go: func(work func(context.Context)) { a.work.Go(func() { work(ctx) }) },
 		Publish: func(ctx context.Context, about payload.Context, said payload.Feedback) error {
 			return PublishFeedback(ctx, a.events.JS, a.layout, about, said)
 		},
 		LastReset: a.answers.Sessions.LastReset,
-		Encoder:   encoderFor(a.cfg),
+		Encoder:   EncoderOf(a.cfg),
 	}
 }
 
-// encoderFor returns what unpacks the encoder; nil if it is turned off.
-func encoderFor(cfg *config.Config) func() (part.Encoder, error) {
+// EncoderOf returns what unpacks the encoder in the binary; nil if it is turned off.
+func EncoderOf(cfg *config.Config) func() (part.Encoder, error) {
 	if cfg.Classifier.Embedding == config.EmbeddingOff {
 		return nil
 	}
@@ -101,6 +109,9 @@ func (a *App) run(ctx context.Context, name string, r *part.Running) error {
 		a.health.healthy.Add(c.Name, c.Do)
 	}
 	for path, h := range r.Pages {
+		a.console.Serve(path, h)
+	}
+	for path, h := range r.API {
 		a.console.Serve(path, h)
 	}
 	for _, take := range r.Sinks {

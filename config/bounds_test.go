@@ -84,6 +84,7 @@ var boundsOf = map[string]map[string][2]float64{
 		"confidenceThreshold": {1, 10}, "historyCount": {0, 20}, "examples": {0, 20}, "recallSkipped": {0, 50},
 		"maxTriageTokens": {1, math.MaxInt32}, "timeoutMs": {1, math.MaxInt32}, "quiet.messages": {0, math.MaxInt32},
 	},
+	"decide":  {"target": {0.5, 0.999}, "sample": {0, 1000}},
 	"knowhub": {"remindEvery": {0, math.MaxInt32}, "recall": {0, math.MaxInt32}, "minConfidence": {0, 1}},
 }
 

@@ -170,6 +170,7 @@ type Classifier struct {
 	Fallback      string                     // asked when Model fails
 	Embedding     string                     // helps the local classifier: EmbeddingBuiltIn, EmbeddingOff, or a model whose provider has embeddings
 	Writer        string                     // rewrites the intent's prompt for the turn
+	Decide        string                     // answers typed questions; not part of the classification
 	Providers     map[string]provider.Config // added to the built-in ones, or overriding their fields
 	MaxInflight   int                        // limit of concurrent classifications
 	Timeout       time.Duration              // the longest time that a gateway waits
@@ -415,6 +416,7 @@ func (c *Config) doubts() []Warning {
 	}
 	_, embedder := registry.Embedder(embedding)
 	_, writer := registry.Resolve(c.Classifier.Writer)
+	decide := registry.Check(c.Classifier.Decide)
 	type asked struct {
 		variable, ref string
 		err           error
@@ -424,11 +426,11 @@ func (c *Config) doubts() []Warning {
 		{"HINT_MODEL_FALLBACK", c.Classifier.Fallback, second},
 		{"HINT_EMBEDDING_MODEL", embedding, embedder},
 		{"HINT_WRITER", c.Classifier.Writer, writer},
+		{"HINT_DECIDE_MODEL", c.Classifier.Decide, decide},
 	}
 	for _, o := range c.objects {
 		for _, ref := range part.Models(o, c.Parts[o.Name()]) {
-			_, err := registry.Resolve(ref)
-			models = append(models, asked{objectSetting(o).env(), ref, err})
+			models = append(models, asked{objectSetting(o).env(), ref, registry.Check(ref)})
 		}
 	}
 	for _, m := range models {

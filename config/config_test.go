@@ -16,6 +16,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/conversation"
+	"intenthint/decide"
 	"intenthint/hint/render"
 	"intenthint/hint/said"
 	"intenthint/internal/tlstest"
@@ -41,7 +42,7 @@ func setenv(t *testing.T, values map[string]string) {
 }
 
 // objects are what the parts of the program declare.
-var objects = []part.Object{triage.Declared, knowhub.Declared}
+var objects = []part.Object{triage.Declared, decide.Declared, knowhub.Declared}
 
 func triageOf(c *Config) any  { return *triage.Declared.In(c.Parts) }
 func knowHubOf(c *Config) any { return *knowhub.Declared.In(c.Parts) }
@@ -72,6 +73,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	require.Equal(t, &Config{
 		DataDir: "data", Auth: "on", objects: objects, Parts: part.Values{
 			"triage":  &triage.Settings{Threshold: 5, Quiet: triage.QuietGroups{Per: time.Hour}, Examples: 6, Recall: 10, MaxTokens: 10, Timeout: 5 * time.Second, LogDecisions: true},
+			"decide":  &decide.Settings{Target: 0.95, Record: decide.RecordOff, Sample: 10},
 			"knowhub": &knowhub.Settings{Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: "agent_end", Strict: true, MinConfidence: 0.7, Approval: true, Shared: true},
 		},
 		Bus: Bus{
@@ -118,7 +120,7 @@ func TestSettingsHaveTheNamesOfTheContract(t *testing.T) {
 	// The names of contract §9, so that none is lost.
 	for name := range strings.FieldsSeq(`HINT_NATS_URL HINT_NATS_CREDS HINT_NATS_CONF HINT_NATS_PORT HINT_DATA_DIR HINT_SUBJECT_PREFIX
 		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_AUTH HINT_HTTP_TOKEN HINT_HTTP_PUBLIC HINT_LOG_FORMAT HINT_LOG_LEVEL
-		HINT_CONFIG HINT_CLASSIFIER HINT_LOCAL_ACCEPT HINT_MIN_CONFIDENCE HINT_AGENTS HINT_TRIAGE HINT_KNOWHUB HINT_HOOK_TIMEOUTS
+		HINT_CONFIG HINT_CLASSIFIER HINT_LOCAL_ACCEPT HINT_MIN_CONFIDENCE HINT_AGENTS HINT_TRIAGE HINT_DECIDE HINT_DECIDE_MODEL HINT_KNOWHUB HINT_HOOK_TIMEOUTS
 		HINT_INTENT_DENY HINT_MODEL HINT_MODEL_FALLBACK HINT_EMBEDDING_MODEL HINT_PROVIDERS HINT_ALLOWED_CHAT_TYPES HINT_ALLOWED_CHAT_IDS HINT_DENIED_CHAT_IDS
 		HINT_QUERY_MODE HINT_CONTEXT_WINDOW HINT_TIMEOUT_MS HINT_INTENTS_DIR HINT_COMPLEXITY_PROMPTS HINT_USER_TIMEZONE HINT_MAX_INFLIGHT
 		HINT_SESSION_RETENTION HINT_HISTORY_LIMIT`) {

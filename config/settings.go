@@ -199,6 +199,8 @@ var settings = []setting{
 		setting{field: "embeddingModel", def: EmbeddingBuiltIn, doc: "builtin (English), off, or provider/model; the embedding model that helps the local classifier"}),
 	in(func(c *Config) *string { return &c.Classifier.Writer }, modelRef,
 		setting{field: "writer", shown: "off", doc: "provider/model that rewrites the intent's prompt for the turn"}),
+	in(func(c *Config) *string { return &c.Classifier.Decide }, modelRef,
+		setting{field: "decideModel", shown: "off", doc: "provider/model that answers the questions of HINT_DECIDE"}),
 	in(func(c *Config) *map[string]provider.Config { return &c.Classifier.Providers }, providers,
 		setting{field: "providers", def: "{}", restart: true, hide: hideProviders, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`}),
 	in(func(c *Config) *[]string { return &c.Policy.ChatTypes }, chatTypes,

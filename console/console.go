@@ -43,7 +43,9 @@ type Options struct {
 	Parts func() []Part
 	// Pages are those of the parts of the program, see [Console.Serve].
 	Pages []part.Page
-	Log   *slog.Logger
+	// API are the paths of the HTTP APIs of parts, which programs call.
+	API []string
+	Log *slog.Logger
 }
 
 // Console serves the pages. Its methods may be called concurrently.
@@ -51,7 +53,8 @@ type Console struct {
 	guard
 	parts     func() []Part
 	pages     []part.Page
-	handlers  sync.Map // of pages: http.Handler by path
+	api       []string
+	handlers  sync.Map // of pages and APIs: http.Handler by path
 	source    atomic.Pointer[Source]
 	listeners chan struct{}
 	marks     marks
@@ -64,7 +67,7 @@ type Console struct {
 // New returns a console.
 func New(o Options) (*Console, error) {
 	c := &Console{
-		parts: o.Parts, pages: o.Pages, log: o.Log, mux: http.NewServeMux(),
+		parts: o.Parts, pages: o.Pages, api: o.API, log: o.Log, mux: http.NewServeMux(),
 		listeners: make(chan struct{}, maxListeners), marks: newMarks(), notices: newNotices(),
 	}
 	configured, _, err := net.SplitHostPort(o.Configured)
@@ -109,7 +112,8 @@ func New(o Options) (*Console, error) {
 	return c, nil
 }
 
-// Serve makes h serve a page of [Options.Pages], by its path, and what is below it. It
+// Serve makes h serve a page of [Options.Pages], by its path, and what is below it, or a
+// path of [Options.API]. It
 // does nothing on a nil console, which a process without HTTP has.
 func (c *Console) Serve(path string, h http.Handler) {
 	if c != nil {
@@ -145,6 +149,9 @@ func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
 	}
 	for _, pattern := range patterns {
 		handle(pattern, c)
+	}
+	for _, path := range c.api {
+		handle(path, http.HandlerFunc(c.serveAPI))
 	}
 }
 

@@ -95,7 +95,7 @@ func TestPermissions(t *testing.T) {
 		{
 			user: "gateway", allowed: no,
 			publish: []string{
-				"openclaw.event.turn_begun.main.s", "openclaw.runs", "openclaw.dlq.agent_end",
+				"openclaw.event.turn_begun.main.s", "openclaw.event.decided.main.0123456789ab", "openclaw.runs", "openclaw.dlq.agent_end",
 				"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.INFO." + stream,
 				"$JS.API.STREAM.CREATE." + stream, "$JS.API.STREAM.UPDATE." + stream, "$JS.API.STREAM.DELETE." + stream, "$JS.API.STREAM.PURGE." + stream,
 				"$JS.API.STREAM.MSG.GET." + stream, "$JS.API.STREAM.MSG.DELETE." + stream, "$JS.API.DIRECT.GET." + stream,
@@ -112,7 +112,8 @@ func TestPermissions(t *testing.T) {
 		{
 			user: "consumer", allowed: yes,
 			publish: []string{
-				"openclaw.event.turn_begun.main.s", "openclaw.event.feedback.main.s", "openclaw.runs", "openclaw.dlq.agent_end",
+				"openclaw.event.turn_begun.main.s", "openclaw.event.decided.main.0123456789ab", "openclaw.event.feedback.main.s", "openclaw.runs",
+				"$KV.OPENCLAW_EVENTS_RUBRICS.0123456789ab", "$KV.OPENCLAW_EVENTS_DECISIONS.0123456789ab.x", "openclaw.dlq.agent_end",
 				"$JS.API.INFO", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.INFO." + stream + "_DLQ",
 				"$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.turn_begun.>", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.feedback.>",
 				"$JS.API.STREAM.INFO." + sessions, "$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.STREAM.PURGE." + sessions,

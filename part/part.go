@@ -34,6 +34,9 @@ type Part struct {
 	Needs func(l bus.Layout, p Program) Needs
 	// Pages are its pages, also while it is off.
 	Pages []Page
+	// API are the paths of its HTTP API at HINT_HTTP_ADDR; the handlers are those of
+	// [Running.API].
+	API []string
 	// Metrics registers its metrics, before the process connects.
 	Metrics func(prometheus.Registerer)
 	// AfterRequests is set for a part that answers nothing: it opens once requests are
@@ -109,6 +112,9 @@ type Env struct {
 	Retry func(ctx context.Context, do func(context.Context) error) error
 	// Go runs work in the background until the process stops.
 	Go func(work func(ctx context.Context))
+	// Publisher returns a publisher of events for requests, which does not block, and the
+	// step that ends it.
+	Publisher func() (*events.Publisher, Step, error)
 	// Publish publishes feedback, and returns once it is stored.
 	Publish func(ctx context.Context, about payload.Context, said payload.Feedback) error
 	// LastReset returns when a session last began anew or was compacted, in Unix
@@ -141,6 +147,9 @@ type Running struct {
 	Listen func(ctx context.Context) (stop func(context.Context) error, err error)
 	// Pages are the handlers of its pages, by path.
 	Pages map[string]http.Handler
+	// API are the handlers of its HTTP API, by path. Host, origin and token are checked
+	// before they are called.
+	API map[string]http.Handler
 	// Detail is a line on the overview.
 	Detail func() string
 	// Checks are health checks. Stop are the steps of its end, in reverse order, after

@@ -10,6 +10,7 @@ import (
 type Program struct {
 	Values
 	Model       string // HINT_MODEL, as provider/model; "" for none
+	DecideModel string // HINT_DECIDE_MODEL, likewise
 	MaxInflight int    // HINT_MAX_INFLIGHT
 	Redact      bool   // HINT_REDACT=strict
 	Learn       bool   // HINT_LEARN=auto
@@ -22,6 +23,9 @@ type Program struct {
 	Serves, Admits func(payload.Context) bool
 	// Chain returns a model to ask. Its failures count for the whole process.
 	Chain func(ref string) (*model.Chain, error)
+	// Decider is [Program.Chain] for a model that answers typed questions; nil without
+	// an error for one that answers prompts.
+	Decider func(ref string) (*model.Decider, error)
 }
 
 // RepeatAlways is the [Program.RepeatAfter] of HINT_REPEAT=always.

@@ -7,8 +7,9 @@ import (
 
 // Kinds of a feedback event (contract §11).
 const (
-	FeedbackTriage = "triage" // about a decision of the triage gate
-	FeedbackHint   = "hint"   // about a turn's hint
+	FeedbackTriage   = "triage"   // about a decision of the triage gate
+	FeedbackHint     = "hint"     // about a turn's hint
+	FeedbackDecision = "decision" // about the answer to a typed question (contract §15)
 )
 
 // Verdicts of a feedback event, by kind.
@@ -26,7 +27,7 @@ const ByConsole = "console"
 // Feedback is the event of feedback: a person's verdict on a decision (contract
 // §11).
 type Feedback struct {
-	// Kind is [FeedbackTriage] or [FeedbackHint].
+	// Kind is one of the Feedback constants.
 	Kind string `json:"kind"`
 	// MessageID and Group identify the message of [FeedbackTriage]. Group is the
 	// session key of the group.
@@ -34,8 +35,11 @@ type Feedback struct {
 	Group     string `json:"group,omitempty"`
 	// RunID names the turn of [FeedbackHint].
 	RunID string `json:"runId,omitempty"`
-	// Verdict is one of the Verdict constants of the kind.
-	Verdict string `json:"verdict"`
+	// ID and Label are the decision of [FeedbackDecision], and the answer that is right.
+	ID    string `json:"id,omitempty"`
+	Label string `json:"label,omitempty"`
+	// Verdict is one of the Verdict constants of the kind; "" for [FeedbackDecision].
+	Verdict string `json:"verdict,omitempty"`
 	// Intent is the id that would have been right; "" if the person named none.
 	Intent string `json:"intent,omitempty"`
 	// By is the person; "" if unknown.
@@ -47,7 +51,7 @@ type Feedback struct {
 func DecodeFeedback(raw json.RawMessage) (e Feedback, err error) {
 	err = decodeEvent(raw,
 		field{"kind", &e.Kind}, field{"messageId", &e.MessageID}, field{"group", &e.Group}, field{"runId", &e.RunID},
-		field{"verdict", &e.Verdict}, field{"intent", &e.Intent}, field{"by", &e.By})
+		field{"id", &e.ID}, field{"label", &e.Label}, field{"verdict", &e.Verdict}, field{"intent", &e.Intent}, field{"by", &e.By})
 	if err != nil {
 		return e, err
 	}
@@ -56,8 +60,8 @@ func DecodeFeedback(raw json.RawMessage) (e Feedback, err error) {
 
 func (e Feedback) validate() error {
 	switch {
-	case e.Kind != FeedbackTriage && e.Kind != FeedbackHint:
-		return fmt.Errorf("%w: kind of feedback must be %s or %s, not %q", ErrInvalid, FeedbackTriage, FeedbackHint, e.Kind)
+	case e.Kind != FeedbackTriage && e.Kind != FeedbackHint && e.Kind != FeedbackDecision:
+		return fmt.Errorf("%w: kind of feedback must be %s, %s or %s, not %q", ErrInvalid, FeedbackTriage, FeedbackHint, FeedbackDecision, e.Kind)
 	case e.Kind == FeedbackTriage && e.Verdict != VerdictRespond && e.Verdict != VerdictSkip:
 		return fmt.Errorf("%w: verdict of triage feedback must be %s or %s, not %q", ErrInvalid, VerdictRespond, VerdictSkip, e.Verdict)
 	case e.Kind == FeedbackHint && e.Verdict != VerdictRight && e.Verdict != VerdictWrong:
@@ -68,6 +72,10 @@ func (e Feedback) validate() error {
 		return missing("group")
 	case e.Kind == FeedbackHint && e.RunID == "":
 		return missing("runId")
+	case e.Kind == FeedbackDecision && e.ID == "":
+		return missing("id")
+	case e.Kind == FeedbackDecision && e.Label == "":
+		return missing("label")
 	}
 	return nil
 }

@@ -21,6 +21,12 @@ const (
 	HeaderSkip       = "Hint-Skip"
 	HeaderSkills     = "Hint-Skills"
 
+	// Diagnostics on every reply to decide (contract §15).
+	HeaderDecideSource    = "Decide-Source"
+	HeaderDecideRubric    = "Decide-Rubric"
+	HeaderDecideSkip      = "Decide-Skip"
+	HeaderDecideElapsedMs = "Decide-Elapsed-Ms"
+
 	// Errors, in the spelling of the NATS service framework.
 	HeaderError     = "Nats-Service-Error"
 	HeaderErrorCode = "Nats-Service-Error-Code"

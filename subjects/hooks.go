@@ -41,6 +41,10 @@ const (
 	// HookFeedback is a person's verdict on a decision; the plugin, the pages and
 	// the command line publish it (contract §11).
 	HookFeedback = "feedback"
+	// HookDecide asks typed questions, HookDecided is the event of each answer, which
+	// the consumer itself publishes (contract §15).
+	HookDecide  = "decide"
+	HookDecided = "decided"
 )
 
 // hooks lists the hooks of OpenClaw 2026.9.6, with the names that older
@@ -97,6 +101,7 @@ var hooks = map[string]Kind{
 
 	// Our own.
 	HookTurnBegun: Observation,
+	HookDecided:   Observation,
 	HookFeedback:  Observation,
 }
 

@@ -76,9 +76,9 @@ func TestCatalogueHoldsEveryHook(t *testing.T) {
 	for _, k := range hooks {
 		kinds[k]++
 	}
-	// 42 of the gateway, 3 compatibility names, turn_begun and feedback of our own.
-	require.Len(t, hooks, 47)
-	require.Equal(t, 47, kinds[Decision]+kinds[Observation])
+	// 42 of the gateway, 3 compatibility names, turn_begun, decided and feedback of our own.
+	require.Len(t, hooks, 48)
+	require.Equal(t, 48, kinds[Decision]+kinds[Observation])
 	require.Equal(t, Decision, KindOf(HookBeforePromptBuild))
 	require.Equal(t, Observation, KindOf(HookAgentEnd))
 	require.Equal(t, Unknown, KindOf("no_such_hook"))

@@ -89,6 +89,15 @@ type commandLine struct {
 		Export   knowhubExportCmd   `cmd:"" help:"Print experiences as JSON lines."`
 		Audit    knowhubAuditCmd    `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
 	} `cmd:"" help:"Inspect, review and move the experiences of agents."`
+	Decide struct {
+		Ask    decideAskCmd    `cmd:"" help:"Put typed questions to a running consumer."`
+		Ls     decideLsCmd     `cmd:"" help:"List what was decided about, the latest first."`
+		Show   decideShowCmd   `cmd:"" help:"Show a rubric: its question, decisions, student, and what to mark."`
+		Mark   decideMarkCmd   `cmd:"" help:"Mark the right answer of a decision."`
+		Eval   decideEvalCmd   `cmd:"" help:"Measure the answers on labelled states."`
+		Replay decideReplayCmd `cmd:"" help:"Answer recorded states again, and show what differs."`
+		Rm     decideRmCmd     `cmd:"" help:"Forget a rubric for good."`
+	} `cmd:"" help:"Ask, inspect and teach the engine that answers typed questions."`
 	Open       openCmd       `cmd:"" help:"Print the link to the pages that signs in, or open it."`
 	Demo       demoCmd       `cmd:"" help:"Show the pages with a day of believable traffic, in a system of its own."`
 	Health     healthCmd     `cmd:"" help:"Ask the running consumer whether it is healthy."`

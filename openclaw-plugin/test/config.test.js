@@ -195,7 +195,7 @@ test("hooks: the catalogue is the consumer's", () => {
   const rows = [...go.matchAll(/^\t(?:"(\w+)"|(Hook\w+)):\s+(Decision|Observation),/gm)];
   /** @param {string} kind */
   const named = (kind) => rows.filter((row) => row[3] === kind).map((row) => row[1] ?? constants.get(row[2] ?? ""));
-  const older = ["before_agent_start", "subagent_spawning", "deactivate", "turn_begun", "feedback"];
+  const older = ["before_agent_start", "subagent_spawning", "deactivate", "turn_begun", "decided", "feedback"];
   assert.deepEqual(named("Decision").filter((hook) => !older.includes(hook ?? "")).toSorted(), DECISIONS.toSorted());
   assert.deepEqual(named("Observation").filter((hook) => !older.includes(hook ?? "")).toSorted(), OBSERVATIONS.toSorted());
 });
