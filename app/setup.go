@@ -43,7 +43,8 @@ func layoutOf(cfg *config.Config, parts []part.Part) bus.Layout {
 // BusOptions returns the bus options of the configuration.
 func BusOptions(cfg *config.Config) bus.Options {
 	return bus.Options{
-		URL: strings.Join(cfg.Bus.URLs, ","),
+		URL:     strings.Join(cfg.Bus.URLs, ","),
+		Context: cfg.Bus.Context,
 		Identity: bus.Identity{
 			Creds: cfg.Bus.Creds, NKey: cfg.Bus.NKey,
 			CA: cfg.Bus.CA, Cert: cfg.Bus.Cert, Key: cfg.Bus.Key,

@@ -71,6 +71,7 @@ type Config struct {
 // name of "" means none.
 type Bus struct {
 	URLs        []string // servers to connect to; none means an embedded one
+	Context     string   // file of a context of the nats command line; URLs and InboxPrefix are its own then, if they are not set
 	Creds       string   // credentials file
 	NKey        string   // file with the seed of an nkey user
 	CA          string   // PEM file of authorities, instead of the machine's
@@ -282,7 +283,7 @@ func build(env map[string]string, file snapshot, objects []part.Object, running 
 		}
 		for _, s := range all {
 			value, ok := fields[s.field]
-			if !ok || !s.inFile() {
+			if !ok || !s.inFile() || env[variableContext] != "" && slices.Contains(ofContext, s.field) {
 				continue
 			}
 			p := Problem{Variable: variableConfig, Path: path, Field: s.field, Value: show(value)}
@@ -306,12 +307,13 @@ func build(env map[string]string, file snapshot, objects []part.Object, running 
 			})
 		}
 	}
+	c.Contexts = contextsDir(env)
 	problems = append(problems, c.finish(given, problems)...)
 	if len(problems) > 0 {
 		problems.sort()
 		return nil, warnings, problems
 	}
-	c.env, c.content, c.shared, c.Contexts = env, file.sum, file.shared, contextsDir(env)
+	c.env, c.content, c.shared = env, file.sum, file.shared
 	return c, append(warnings, c.doubts()...), nil
 }
 
@@ -322,6 +324,9 @@ func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 	var problems Errors
 	wrong := func(field string, err error) { problems = append(problems, given[field].because(err)) }
 	_, c.HTTP.Fixed = given["httpAddr"]
+	if err := c.useContext(given); err != nil {
+		wrong(fieldContext, err)
+	}
 	if !already.concern("natsCert", "natsKey") {
 		if field, err := c.Bus.certificate(); err != nil {
 			wrong(field, err)

@@ -114,6 +114,8 @@ func withObjects(objects []part.Object) []setting {
 var settings = []setting{
 	in(func(c *Config) *[]string { return &c.Bus.URLs }, natsURLs,
 		setting{field: "natsUrl", restart: true, hide: redact.Servers, doc: "NATS servers to connect to, comma-separated; empty starts or joins an embedded server"}),
+	in(func(c *Config) *string { return &c.Bus.Context }, anyText,
+		setting{field: fieldContext, only: envOnly, restart: true, doc: "context of the nats command line, by name or as a file: server, credentials, TLS; the other variables win over it"}),
 	in(func(c *Config) *string { return &c.Bus.Creds }, file("a credentials file with a token and a seed", hasCredentials),
 		setting{field: "natsCreds", restart: true, doc: "NATS credentials file"}),
 	in(func(c *Config) *string { return &c.Bus.NKey }, file("a file with the seed of an nkey user", hasSeed),

@@ -34,6 +34,9 @@ type Options struct {
 	// URL is one or more servers, separated by commas; "" starts an embedded
 	// server, or joins the one that listens at its address.
 	URL string
+	// Context is the file of a context of the nats command line, "" for none. URL and
+	// Identity win over it.
+	Context string
 	// Local means that URL is that of the server of Embedded.DataDir.
 	Local bool
 	// Identity is not needed for the embedded server, unless its users are
@@ -236,7 +239,7 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 		return append(out, user...), err
 	}
 	who, err := b.identify()
-	return append(append(out, nats.SetCustomDialer(dialer{b})), who...), err
+	return append(append(out, b.dialing), who...), err
 }
 
 // Pauses between attempts to connect. Those of a fleet differ, so that it does not
@@ -281,7 +284,7 @@ func (b *Bus) connectTo(ctx context.Context, srv *natsserver.Server, wait bool) 
 		policy.Attempts = 1
 	}
 	err = policy.Do(ctx, func(context.Context) (err error) {
-		b.NC, err = nats.Connect(target, opts...)
+		b.NC, err = b.options.dial(target, opts...)
 		return err
 	})
 	if err == nil {

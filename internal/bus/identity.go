@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/synadia-io/orbit.go/natscontext"
 
 	"intenthint/internal/access"
 	"intenthint/internal/natsserver"
@@ -67,10 +68,33 @@ func (i Identity) tls() []nats.Option {
 // one: as configured, else, to the server of the data directory, as a user made there.
 func (b *Bus) identify() ([]nats.Option, error) {
 	out, err := b.options.Identity.user()
-	if len(out) == 0 {
+	if len(out) == 0 && b.options.Context == "" {
 		out = append(out, b.options.Embedded.JoinOption(b.target, b.madeUser()))
 	}
 	return append(out, b.options.Identity.tls()...), err
+}
+
+// dial connects to servers by the context, if there is one, and the options, which win
+// over it.
+func (o Options) dial(target string, opts ...nats.Option) (*nats.Conn, error) {
+	if o.Context == "" {
+		return nats.Connect(target, opts...)
+	}
+	first := []nats.Option{func(no *nats.Options) error {
+		no.Servers = strings.Split(target, ",")
+		return nil
+	}}
+	if o.Identity.Creds != "" || o.Identity.NKey != "" || strings.Contains(target, "@") {
+		first = append(first, withoutUser)
+	}
+	nc, _, err := natscontext.Connect(o.Context, append(first, opts...)...)
+	return nc, err
+}
+
+// withoutUser leaves out the user of a context.
+func withoutUser(o *nats.Options) error {
+	o.User, o.Password, o.Token, o.Nkey, o.UserJWT, o.SignatureCB = "", "", "", "", nil, nil
+	return nil
 }
 
 // joins reports whether the server is that of the data directory, or would be the one

@@ -148,7 +148,16 @@ func (s *system) found(fault error, unknown bool, log *slog.Logger) {
 
 // dialer dials the servers of a connection, and refuses those of another system
 // before the connection subscribes, pulls or publishes there.
-type dialer struct{ bus *Bus }
+type dialer struct {
+	bus  *Bus
+	next nats.CustomDialer // nil for a direct connection
+}
+
+// dialing is the option of a connection whose servers are checked, see [dialer].
+func (b *Bus) dialing(o *nats.Options) error {
+	o.CustomDialer = dialer{b, o.CustomDialer}
+	return nil
+}
 
 // checkTime bounds each step of the check of a server, which delays a reconnect: while
 // a leader of the stream is elected, the server cannot say whose it is, but passes
@@ -171,7 +180,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 			return nil, err
 		}
 	}
-	conn, err := dial(network, address, d.bus.options.connectTime())
+	conn, err := dial(d.next, network, address, d.bus.options.connectTime())
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +191,10 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 	return conn, nil
 }
 
-func dial(network, address string, timeout time.Duration) (net.Conn, error) {
+func dial(proxy nats.CustomDialer, network, address string, timeout time.Duration) (net.Conn, error) {
+	if proxy != nil {
+		return proxy.Dial(network, address)
+	}
 	return (&net.Dialer{Timeout: timeout}).DialContext(context.Background(), network, address)
 }
 
@@ -201,8 +213,12 @@ func (d dialer) check(address string) (unknown bool, err error) {
 	if err != nil {
 		return true, nil //nolint:nilerr // the connection reports it
 	}
-	nc, err := nats.Connect(b.target, append(who,
-		nats.Name("intenthint identity check"), nats.SetCustomDialer(fixed{address}), nats.NoReconnect(), nats.Timeout(checkTime),
+	only := func(o *nats.Options) error {
+		o.CustomDialer = fixed{address, o.CustomDialer}
+		return nil
+	}
+	nc, err := b.options.dial(b.target, append(who,
+		nats.Name("intenthint identity check"), only, nats.NoReconnect(), nats.Timeout(checkTime),
 		nats.CustomInboxPrefix(b.inbox()), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))...)
 	if err != nil {
 		return true, nil //nolint:nilerr // the connection reports it
@@ -271,9 +287,12 @@ func (b *Bus) verify(nc *nats.Conn) {
 }
 
 // fixed dials one address, whatever address it is given.
-type fixed struct{ address string }
+type fixed struct {
+	address string
+	next    nats.CustomDialer
+}
 
 // Dial implements [nats.CustomDialer].
 func (f fixed) Dial(network, _ string) (net.Conn, error) {
-	return dial(network, f.address, checkTime)
+	return dial(f.next, network, f.address, checkTime)
 }

@@ -65,7 +65,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 func (b *bench) startConsumer(ctx context.Context, data, url string, env ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, b.consumer, "run") //nolint:gosec // the binary just built
 	cmd.Dir = b.temp
-	cmd.Env = append(env, "HINT_DATA_DIR="+data, "HINT_NATS_PORT=-1", "HINT_NATS_URL="+url, "HINT_HTTP_ADDR=off", "HINT_LOG_FORMAT=json", "HINT_REPEAT=always")
+	cmd.Env = append(env, "HINT_DATA_DIR="+data, "HINT_NATS_PORT=-1", "HINT_NATS_URL="+url, "HINT_HTTP_ADDR=off", "HINT_AUTH=off", "HINT_LOG_FORMAT=json", "HINT_REPEAT=always")
 	return launch(ctx, cmd)
 }
 
