@@ -15,6 +15,7 @@ import (
 	"intenthint/app/apptest"
 	"intenthint/classify"
 	"intenthint/classify/local"
+	"intenthint/classify/vectors"
 	"intenthint/config"
 	"intenthint/intents"
 )
@@ -148,6 +149,21 @@ func TestASystemWithTheBuiltInEncoder(t *testing.T) {
 	}
 	require.Equal(t, []string{"embedding", "builtin/use-lite"}, []string{source, model})
 	require.NotContains(t, strings.ToLower(s.Log.String()), `"level":"warn"`)
+}
+
+// The built-in intents and what is learnt of them are in the binary, so that nothing is
+// built after the start.
+func TestTheFirstQuestionIsAnsweredByAllTiers(t *testing.T) {
+	if local.ShippedEmbedded(local.Trained(intents.Bundled()), vectors.OpenBundled()) == nil {
+		t.Skip("the weights in the binary are older than the built-in intents")
+	}
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_EMBEDDING_MODEL": "builtin"})
+	log := s.Log.String()
+	inUse, ready := strings.Index(log, "embedding model in use"), strings.Index(log, `"msg":"ready"`)
+	require.Positive(t, inUse, log)
+	require.Greater(t, ready, inUse, log)
+	require.NotContains(t, log, "learning the intents")
 }
 
 var quiet = slog.New(slog.DiscardHandler)

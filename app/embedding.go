@@ -125,6 +125,9 @@ func (t *tierMaker) makeBuiltIn(ctx context.Context, b basis) (*Tier, error) {
 	if err != nil {
 		return nil, err
 	}
+	if shipped := local.ShippedEmbedded(b.local, vectors.OpenBundled()); shipped != nil {
+		return builtInTier(b, embedder, shipped, t.bounds), nil
+	}
 	fit := local.FewTextsOf(b.catalog, encoder.MaxTexts, embedder.Fits)
 	found := vectors.Among(local.TextsOf(b.catalog), vectors.Bundled(slices.Concat(fit, b.local.Background())))
 	missing := slices.DeleteFunc(fit, func(text string) bool { return found[text] != nil })
@@ -142,9 +145,13 @@ func (t *tierMaker) makeBuiltIn(ctx context.Context, b basis) (*Tier, error) {
 	if err != nil {
 		return nil, err
 	}
+	return builtInTier(b, embedder, trained, t.bounds), nil
+}
+
+func builtInTier(b basis, embedder *encoder.Embedder, trained *local.Embedded, bounds classify.Bounds) *Tier {
 	return &Tier{
-		Embedding: classify.NewBuiltIn(encoder.Ref, embedder, trained, embedder.Fits), basis: b, model: trained, bounds: t.bounds,
-	}, nil
+		Embedding: classify.NewBuiltIn(encoder.Ref, embedder, trained, embedder.Fits), basis: b, model: trained, bounds: bounds,
+	}
 }
 
 // The built-in encoder keeps at most half of the processors busy. A hint waits
@@ -161,8 +168,25 @@ var encoderBounds = sync.OnceValue(func() classify.Bounds {
 // on first use.
 var sharedEncoder = sync.OnceValues(func() (*encoder.Embedder, error) { return encoder.NewEmbedder(halfOfProcessors(), encoder.RecentTexts) })
 
+// shippedTier returns the tier of the built-in encoder and the built-in intents, which is
+// in the binary; nil for another, and if the weights are older than the intents.
+func shippedTier(b basis) *Tier {
+	if b.ref != config.EmbeddingBuiltIn {
+		return nil
+	}
+	shipped := local.ShippedEmbedded(b.local, vectors.OpenBundled())
+	if shipped == nil {
+		return nil
+	}
+	embedder, err := sharedEncoder()
+	if err != nil {
+		return nil // who builds it tells why
+	}
+	return builtInTier(b, embedder, shipped, encoderBounds())
+}
+
 // embedding returns the tier for the configuration and the catalogue. It is nil
-// when no tier is configured. A tier that is not built yet is requested;
+// when no tier is configured. A tier that is not in the binary and not built yet is requested;
 // meanwhile the result is nil, or an older tier that lacks only examples learnt
 // from use. mu is held.
 func (l *live) embedding() *Tier {
@@ -176,7 +200,12 @@ func (l *live) embedding() *Tier {
 		case <-l.wanted:
 		default:
 		}
-		l.wanted <- want
+		if tier := shippedTier(want); tier != nil {
+			l.tier = tier
+			l.log.Info("embedding model in use", "model", want.ref)
+		} else {
+			l.wanted <- want
+		}
 	}
 	l.basis = want
 	l.metrics.embedding(l.tier != nil)

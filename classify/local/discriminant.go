@@ -25,18 +25,18 @@ const (
 // newDiscriminant learns from the rows of samples that have a vector and that skip
 // does not name; nil if the vectors have too many dimensions, or if there is no
 // such row.
-func (e *Embedded) newDiscriminant(samples []sample, skip []bool) *discriminant {
+func (e *Embedded) newDiscriminant(samples []sample, rows [][]float32, skip []bool) *discriminant {
 	d, classes := e.dimensions, len(e.words.intents)
 	if d == 0 || d > maxDiscriminant {
 		return nil
 	}
 	means, counts := make([]float32, classes*d), make([]int, classes)
-	used := func(i int) bool { return samples[i].class >= 0 && e.rows[i] != nil && (skip == nil || !skip[i]) }
+	used := func(i int) bool { return samples[i].class >= 0 && rows[i] != nil && (skip == nil || !skip[i]) }
 	for i := range samples {
 		if used(i) {
 			c := int(samples[i].class)
 			counts[c]++
-			axpy(means[c*d:][:d], e.rows[i], 1)
+			axpy(means[c*d:][:d], rows[i], 1)
 		}
 	}
 	for c, n := range counts {
@@ -44,7 +44,7 @@ func (e *Embedded) newDiscriminant(samples []sample, skip []bool) *discriminant 
 			means[c*d+k] /= float32(max(n, 1))
 		}
 	}
-	factor := e.scatter(samples, means, used)
+	factor := e.scatter(samples, rows, means, used)
 	if factor == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (e *Embedded) newDiscriminant(samples []sample, skip []bool) *discriminant 
 
 // scatter returns the Cholesky factor of the shrunk scatter within the classes;
 // nil without a row.
-func (e *Embedded) scatter(samples []sample, means []float32, used func(int) bool) []float64 {
+func (e *Embedded) scatter(samples []sample, rows [][]float32, means []float32, used func(int) bool) []float64 {
 	d := e.dimensions
 	const parts = 2 // not the number of processors: the result must not depend on it
 	sums := make([][]float32, parts)
@@ -91,7 +91,7 @@ func (e *Embedded) scatter(samples []sample, means []float32, used func(int) boo
 					continue
 				}
 				mean := means[int(samples[i].class)*d:][:d]
-				for k, v := range e.rows[i] {
+				for k, v := range rows[i] {
 					diff[k] = v - mean[k]
 				}
 				for k, v := range diff {

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// placed is a model of three intents whose vectors are placed, but not learnt from.
-func placed(t *testing.T, dimensions int, without func(sample) bool) (*Embedded, []sample) {
+// withVectors is a model of three intents whose vectors are placed, but not learnt from,
+// with its samples and their vectors.
+func withVectors(t *testing.T, dimensions int, without func(sample) bool) (*Embedded, []sample, [][]float32) {
 	t.Helper()
 	m := Train(tiny())
 	f := grams(nil)
@@ -22,46 +23,47 @@ func placed(t *testing.T, dimensions int, without func(sample) bool) (*Embedded,
 		}
 	}
 	e := &Embedded{words: m}
-	require.NoError(t, e.place(samples, vectors))
-	return e, samples
+	rows, err := e.place(samples, vectors)
+	require.NoError(t, err)
+	return e, samples, rows
 }
 
 func TestTheDiscriminantKnowsItsExamples(t *testing.T) {
-	e, samples := placed(t, 256, nil)
-	d := e.newDiscriminant(samples, nil)
+	e, samples, rows := withVectors(t, 256, nil)
+	d := e.newDiscriminant(samples, rows, nil)
 	for i, sm := range samples {
 		if sm.class >= 0 {
-			first, _ := top(d.scores(e.rows[i]), nil)
+			first, _ := top(d.scores(rows[i]), nil)
 			require.Equal(t, int(sm.class), first, sm.text)
 		}
 	}
-	require.Equal(t, d, e.newDiscriminant(samples, nil), "equal examples give equal weights")
+	require.Equal(t, d, e.newDiscriminant(samples, rows, nil), "equal examples give equal weights")
 }
 
 func TestTheDiscriminantDoesNotKnowWhatIsHeldOut(t *testing.T) {
-	e, samples := placed(t, 256, nil)
+	e, samples, rows := withVectors(t, 256, nil)
 	skip := make([]bool, len(samples))
 	skip[0] = true
-	all, less := e.newDiscriminant(samples, nil), e.newDiscriminant(samples, skip)
+	all, less := e.newDiscriminant(samples, rows, nil), e.newDiscriminant(samples, rows, skip)
 	class := samples[0].class
-	require.Greater(t, all.scores(e.rows[0])[class], less.scores(e.rows[0])[class])
+	require.Greater(t, all.scores(rows[0])[class], less.scores(rows[0])[class])
 }
 
 func TestAnIntentWithoutVectorsDoesNotWinByThat(t *testing.T) {
-	e, samples := placed(t, 256, func(sm sample) bool { return sm.class == 0 })
-	d := e.newDiscriminant(samples, nil)
+	e, samples, rows := withVectors(t, 256, func(sm sample) bool { return sm.class == 0 })
+	d := e.newDiscriminant(samples, rows, nil)
 	for i, sm := range samples {
 		if sm.class > 0 {
-			first, _ := top(d.scores(e.rows[i]), nil)
+			first, _ := top(d.scores(rows[i]), nil)
 			require.Equal(t, int(sm.class), first, sm.text)
 		}
 	}
 }
 
 func TestVectorsOfManyNumbersHaveNoDiscriminant(t *testing.T) {
-	e, samples := placed(t, maxDiscriminant+1, nil)
-	require.Nil(t, e.newDiscriminant(samples, nil))
-	require.Nil(t, e.newDiscriminant(samples, nil).scores(e.rows[0]))
+	e, samples, rows := withVectors(t, maxDiscriminant+1, nil)
+	require.Nil(t, e.newDiscriminant(samples, rows, nil))
+	require.Nil(t, e.newDiscriminant(samples, rows, nil).scores(rows[0]))
 }
 
 func TestSolveCholesky(t *testing.T) {

@@ -22,11 +22,9 @@ type Embedded struct {
 	mean   []float32
 	blocks []block // a linear head over the vectors: [dimension][class]
 	ids    []int32 // 0 to dimensions-1, which the head calls its features
-	// rows are the vectors of the examples and triggers relative to mean, each of
-	// length 1; nil for a text without one.
-	rows [][]float32
-	// around are those of the surroundings of a thin catalogue.
-	around [][]float32
+	// rows are the vectors of the examples and triggers; around those of the surroundings
+	// of a thin catalogue.
+	rows, around placed
 	// linear gives a further score; nil if the vectors have too many dimensions.
 	linear  *discriminant
 	mix     mix
@@ -95,35 +93,28 @@ var ErrNoVectors = errors.New("no text of the intents has a vector")
 // vector, which is [ErrNoVectors], or if dimensions differ. Like Train, it
 // depends on its arguments alone.
 func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
-	return trainEmbedded(m, vectors, shippedFor(samplesOf(m.catalog)))
-}
-
-// trainEmbedded trains unless found, which may be nil, was made for these
-// vectors.
-func trainEmbedded(m *Model, vectors map[string][]float32, found *shipped) (*Embedded, error) {
 	samples := m.samples
 	e := &Embedded{words: m}
-	if err := e.place(samples, vectors); err != nil {
+	rows, err := e.place(samples, vectors)
+	if err != nil {
 		return nil, err
-	}
-	if found != nil && e.use(&found.Embedded) {
-		return e, nil
 	}
 	unfinished := newModel(m.catalog)
 	words := unfinished.learn()
 	words.run(maxEpochs, 1, nil)
-	head := newSolver(e.corpus(samples), e.dimensions, len(m.intents))
+	head := newSolver(e.corpus(samples, rows), e.dimensions, len(m.intents))
 	head.run(headEpochs, 1, nil)
-	e.blocks, e.linear = head.blocks, e.newDiscriminant(samples, nil)
-	e.calibrate(unfinished, words, head, samples)
+	e.blocks, e.linear = head.blocks, e.newDiscriminant(samples, rows, nil)
+	e.calibrate(unfinished, words, head, rows)
 	for i := range e.blocks {
 		e.blocks[i].alpha = nil
 	}
 	return e, nil
 }
 
-// place subtracts the mean of the vectors from each.
-func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
+// place places the vectors, and returns them by row less their mean, each of length 1;
+// nil for a text without one.
+func (e *Embedded) place(samples []sample, vectors map[string][]float32) ([][]float32, error) {
 	n, ofIntents := 0, 0
 	for _, sm := range samples {
 		wanted := textOf(sm.text)
@@ -132,11 +123,11 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 		case wanted == "", ok && v == nil:
 			continue
 		case len(v) == 0:
-			return fmt.Errorf("missing vector for “%s”", text.OneLine(wanted, maxQuote))
+			return nil, fmt.Errorf("missing vector for “%s”", text.OneLine(wanted, maxQuote))
 		case n == 0:
 			e.dimensions, e.mean = len(v), make([]float32, len(v))
 		case len(v) != e.dimensions:
-			return fmt.Errorf("vector for “%s” has %d dimensions, not %d", text.OneLine(wanted, maxQuote), len(v), e.dimensions)
+			return nil, fmt.Errorf("vector for “%s” has %d dimensions, not %d", text.OneLine(wanted, maxQuote), len(v), e.dimensions)
 		}
 		n++
 		if sm.class >= 0 {
@@ -145,32 +136,37 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 		axpy(e.mean, v, 1)
 	}
 	if ofIntents == 0 && len(e.words.intents) > 0 {
-		return ErrNoVectors
+		return nil, ErrNoVectors
 	}
 	for i := range e.mean {
 		e.mean[i] /= float32(n)
 	}
+	e.number()
+	if s := e.words.around; s != nil {
+		for i, t := range s.texts {
+			if v := vectors[textOf(t)]; len(v) == e.dimensions && !s.own[i] {
+				e.around.add(v, e.mean)
+			}
+		}
+	}
+	rows := make([][]float32, len(samples))
+	for i, sm := range samples {
+		v := vectors[textOf(sm.text)]
+		if e.rows.add(v, e.mean); v != nil {
+			rows[i] = make([]float32, e.dimensions)
+			e.centre(rows[i], v)
+		}
+	}
+	return rows, nil
+}
+
+// number sets what follows from the number of dimensions.
+func (e *Embedded) number() {
+	e.rows.size, e.around.size = e.dimensions, e.dimensions
 	e.ids = make([]int32, e.dimensions)
 	for i := range e.ids {
 		e.ids[i] = int32(i)
 	}
-	if s := e.words.around; s != nil {
-		for i, t := range s.texts {
-			if v := vectors[textOf(t)]; len(v) == e.dimensions && !s.own[i] {
-				row := make([]float32, e.dimensions)
-				e.centre(row, v)
-				e.around = append(e.around, row)
-			}
-		}
-	}
-	e.rows = make([][]float32, len(samples))
-	for i, sm := range samples {
-		if v := vectors[textOf(sm.text)]; v != nil {
-			e.rows[i] = make([]float32, e.dimensions)
-			e.centre(e.rows[i], v)
-		}
-	}
-	return nil
 }
 
 // centre sets out to v less the mean, scaled to length 1.
@@ -180,7 +176,7 @@ func (e *Embedded) centre(out, v []float32) {
 		out[i] = x - e.mean[i]
 		sum += out[i] * out[i]
 	}
-	if sum <= 1e-12 {
+	if sum <= leastLength {
 		clear(out)
 		return
 	}
@@ -191,9 +187,9 @@ func (e *Embedded) centre(out, v []float32) {
 }
 
 // corpus returns the vectors in the form in which the head is trained on them.
-func (e *Embedded) corpus(samples []sample) *corpus {
+func (e *Embedded) corpus(samples []sample, rows [][]float32) *corpus {
 	n := 0
-	for _, row := range e.rows {
+	for _, row := range rows {
 		n += len(row)
 	}
 	c := &corpus{
@@ -203,9 +199,9 @@ func (e *Embedded) corpus(samples []sample) *corpus {
 	}
 	for i, sm := range samples {
 		c.class, c.cost = append(c.class, sm.class), append(c.cost, sm.cost())
-		if e.rows[i] != nil {
+		if rows[i] != nil {
 			c.ids = append(c.ids, e.ids...)
-			for _, x := range e.rows[i] {
+			for _, x := range rows[i] {
 				c.values = append(c.values, headLength*x)
 			}
 			c.shared[i], c.norms[i] = int32(e.dimensions), headLength*headLength
@@ -233,7 +229,7 @@ func (c *candidate) score(by mix) float32 {
 // candidates finds the best of the allowed classes, nil for all, given their
 // scores by words and by the head, and compares them by their nearest examples
 // that skip does not name. The best comes first.
-func (e *Embedded) candidates(words, head, linear, vector []float32, allowed, skip []bool, by mix) []candidate {
+func (e *Embedded) candidates(words, head, linear []float32, vector *query, allowed, skip []bool, by mix) []candidate {
 	best := make([]candidate, 0, maxCandidates+1)
 	first := mix{words: by.words, head: by.head, linear: by.linear}
 	insert := func(c candidate, by mix) {
@@ -258,10 +254,10 @@ func (e *Embedded) candidates(words, head, linear, vector []float32, allowed, sk
 	best = best[:0]
 	for _, c := range found {
 		for i := e.words.postings.firstRow[c.class]; i < e.words.postings.firstRow[c.class+1]; i++ {
-			if e.rows[i] == nil || skip != nil && skip[i] {
+			if !e.rows.has(int(i)) || skip != nil && skip[i] {
 				continue
 			}
-			if cosine := product(e.rows[i], vector); c.row < 0 || cosine > c.nearest {
+			if cosine := e.rows.cosine(int(i), vector); c.row < 0 || cosine > c.nearest {
 				c.row, c.nearest = int(i), cosine
 			}
 		}
@@ -272,14 +268,14 @@ func (e *Embedded) candidates(words, head, linear, vector []float32, allowed, sk
 
 // outside returns the cosine to the nearest example of the fallback that skip
 // does not name, 0 without one.
-func (e *Embedded) outside(vector []float32, skip []bool) (cosine float32) {
-	for i := int(e.words.postings.firstRow[len(e.words.intents)]); i < len(e.rows); i++ {
+func (e *Embedded) outside(vector *query, skip []bool) (cosine float32) {
+	for i := int(e.words.postings.firstRow[len(e.words.intents)]); i < len(e.words.samples); i++ {
 		if skip == nil || !skip[i] {
-			cosine = max(cosine, product(e.rows[i], vector))
+			cosine = max(cosine, e.rows.cosine(i, vector))
 		}
 	}
-	for _, row := range e.around {
-		cosine = max(cosine, product(row, vector))
+	for i := range e.around.inverse.len() {
+		cosine = max(cosine, e.around.cosine(i, vector))
 	}
 	return cosine
 }
@@ -326,7 +322,7 @@ func (e *Embedded) signals(sc *scratch, best []candidate, outside float32, by mi
 	s[vecCovered] = share(covered, sc.words)
 	s[vecHead] = float64(best[0].head)
 	s[vecOutside] = float64(best[0].nearest - outside)
-	if len(e.around) > 0 {
+	if e.around.inverse.len() > 0 {
 		s[vecOutside] = float64(outside)
 	}
 	s[vecHan], s[vecHangul], s[vecAlphabet] = sc.text.scripts()
@@ -342,7 +338,8 @@ func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict 
 	e.centre(centred, vector)
 	head := e.headScores(e.blocks, centred)
 	linear := e.linear.scores(centred)
-	best := e.candidates(sc.scores[:len(m.intents)], head, linear, centred, allowed, nil, e.mix)
+	q := newQuery(centred, e.mean)
+	best := e.candidates(sc.scores[:len(m.intents)], head, linear, q, allowed, nil, e.mix)
 	if len(best) == 0 {
 		return v
 	}
@@ -362,7 +359,7 @@ func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict 
 	}
 	row, cosine, covered := m.nearest(sc, v.first, nil)
 	v.words = cosine
-	s := e.signals(sc, best, e.outside(centred, nil), e.mix, cosine, covered)
+	s := e.signals(sc, best, e.outside(q, nil), e.mix, cosine, covered)
 	v.pIn = e.inScope.probability(&s)
 	v.pFirst = v.pIn * e.correct.probability(&s)
 	m.trustSame(sc, &v, row, s[vecMargin])
@@ -380,7 +377,8 @@ type tried struct {
 
 // calibrate learns the mix and what the signals say about being right, as
 // [Model.calibrate] does, with the same folds.
-func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
+func (e *Embedded) calibrate(m *Model, words, head *solver, rows [][]float32) {
+	samples := m.samples
 	inScope, correct, precision := e.priors()
 	e.mix, e.inScope, e.correct = mixOf(mixPrior), inScope, correct
 	if m.bare() {
@@ -395,7 +393,7 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 	outcomes := make([][]tried, len(folds))
 	for i := range folds {
 		folds[i] = m.holdOut(i, numFolds, words.rows)
-		outcomes[i] = e.try(m, folds[i], words, head, samples)
+		outcomes[i] = e.try(m, folds[i], words, head, rows)
 	}
 	e.mix = mixOf(fitLogistic(contests(outcomes, samples), func(*observation) (hit, use bool) { return true, true }, mixPrior, priorPrecision))
 	var obs []observation
@@ -420,24 +418,25 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 }
 
 // try scores the texts that a fold holds out.
-func (e *Embedded) try(m *Model, f *holdout, words, head *solver, samples []sample) []tried {
+func (e *Embedded) try(m *Model, f *holdout, words, head *solver, rows [][]float32) []tried {
 	w := f.without(words)
 	w.bayes(f.held)
 	h := newSolver(head.rows, head.features, head.classes)
 	h.run(headEpochs, uint64(100+f.number), f.held)
-	linear := e.newDiscriminant(samples, f.held)
+	linear := e.newDiscriminant(m.samples, rows, f.held)
 	sc := m.newScratch()
 	sc.known = f.known
 	var out []tried
-	for i, sm := range samples {
-		if !f.held[i] || sm.trigger || e.rows[i] == nil {
+	for i, sm := range m.samples {
+		if !f.held[i] || sm.trigger || rows[i] == nil {
 			continue
 		}
 		m.read(sc, sm.text)
 		score(sc.scores, w.blocks, sc.ids, sc.values)
-		best := e.candidates(sc.scores[:len(m.intents)], e.headScores(h.blocks, e.rows[i]), linear.scores(e.rows[i]), e.rows[i], f.present, f.held, e.mix)
+		q := newQuery(rows[i], e.mean)
+		best := e.candidates(sc.scores[:len(m.intents)], e.headScores(h.blocks, rows[i]), linear.scores(rows[i]), q, f.present, f.held, e.mix)
 		if len(best) > 0 {
-			out = append(out, tried{row: i, best: best, outside: e.outside(e.rows[i], f.held), inScope: sm.class >= 0 && f.present[sm.class]})
+			out = append(out, tried{row: i, best: best, outside: e.outside(q, f.held), inScope: sm.class >= 0 && f.present[sm.class]})
 		}
 	}
 	return out

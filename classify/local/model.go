@@ -22,8 +22,9 @@ type Model struct {
 	weights  weights
 	inScope  logistic
 	correct  logistic
-	odds     float64 // see fallbackOdds
-	trust    *Trust  // nil for a catalogue of one's own
+	odds     float64  // see fallbackOdds
+	trust    *Trust   // nil for a catalogue of one's own
+	shipped  *shipped // nil for a model that was trained in this process
 	pool     sync.Pool
 }
 
@@ -137,17 +138,19 @@ var (
 // which the result of training is shipped.
 func Train(cat *intents.Catalog) *Model {
 	m := newModel(cat)
-	found := shippedFor(m.samples)
-	s := m.learn()
-	if found != nil {
-		s.restore(found.Duals)
-		m.inScope, m.correct = found.InScope, found.Correct
+	if found := shippedFor(m.samples); found != nil {
+		m.use(found)
 	} else {
-		s.run(maxEpochs, 1, nil)
-		m.calibrate(s)
+		m.train()
 	}
-	m.weights = newWeights(s, m.lexicon.nCommon)
 	return m
+}
+
+func (m *Model) train() {
+	s := m.learn()
+	s.run(maxEpochs, 1, nil)
+	m.calibrate(s)
+	m.weights = newWeights(s, m.lexicon.nCommon)
 }
 
 // Trained is [Train], but trains the model of the built-in intents only once

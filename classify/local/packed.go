@@ -28,6 +28,24 @@ func (b u32s) add(x int) u32s     { return binary.LittleEndian.AppendUint32(b, u
 func (b f32s) add(x float32) f32s { return binary.LittleEndian.AppendUint32(b, math.Float32bits(x)) }
 
 func (b u32s) len() int { return len(b) / 4 }
+func (b f32s) len() int { return len(b) / 4 }
+
+// floats returns numbers in their packed form.
+func floats(numbers []float32) (out f32s) {
+	for _, x := range numbers {
+		out = out.add(x)
+	}
+	return out
+}
+
+// all returns the numbers.
+func (b f32s) all() []float32 {
+	out := make([]float32, b.len())
+	for i := range out {
+		out[i] = b.at(i)
+	}
+	return out
+}
 
 // largest is the largest number of a quantised row: it has 8 bits, with a sign.
 const largest = 127

@@ -1,179 +1,226 @@
 package local
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/binary"
-	"encoding/gob"
 	"hash/crc32"
 	"math"
-	"sync"
 
 	"intenthint/intents"
 )
 
-// shippedFile is the result of training on the built-in intents, as written by
-// [EncodeShipped]. It replaces training at the start.
+// shippedFile is what training on the built-in intents gives, as written by
+// [EncodeShipped]. It is used where it lies.
 //
 //go:embed shipped.bin
 var shippedFile []byte
 
-// shipped is the content of the file. Anything that is cheap to derive from the
-// texts, such as their features, is not in it.
+const shippedMagic = "ihmod\x00\x00\x02"
+
+// shippedHead are the numbers of a shipped model.
+type shippedHead struct {
+	Texts            uint32 // see [fingerprint]
+	Vectors          uint32 // the checksum of the vectors
+	Common, Shared   uint32
+	Features         uint32
+	Ratio            float32
+	InScope, Correct logistic
+	// Of an [Embedded].
+	Mix                              [4]float32
+	EmbeddedInScope, EmbeddedCorrect logistic
+}
+
+// shipped is a model in a file.
 type shipped struct {
-	// Texts is the fingerprint of the texts.
-	Texts            uint32
-	Duals            duals
-	InScope, Correct logistic
-	Embedded         shippedEmbedded
+	head     shippedHead
+	lexicon  lexicon
+	postings postings
+	weights  weights
+	floats   shippedFloats
+	rows     placed
 }
 
-// shippedEmbedded is the part for an [Embedded].
-type shippedEmbedded struct {
-	// Vectors is the fingerprint of the vectors.
-	Vectors          uint32
-	Head, Constant   [][]float32 // by block
-	Linear, Bias     []float32   // of the discriminant
-	Mix              [4]float32
-	InScope, Correct logistic
+// shippedFloats are the arrays that are too small to be used where they lie.
+type shippedFloats struct {
+	constant, absent []byte // of weights
+	// Of an [Embedded]: of its head by block, of its discriminant, and the mean.
+	head, headConstant [maxBlocks][]byte
+	linear, bias, mean []byte
 }
 
-// duals are the dual variables of a solver that are not zero, row by row.
-type duals struct {
-	Counts  []uint16 // by row: how many of the following entries belong to it
-	Classes []uint16
-	Values  []byte // the upper half of each float32, big endian
+// sections returns the parts of a file in their order.
+func (s *shipped) sections() []*[]byte {
+	l, p, w, f := &s.lexicon, &s.postings, &s.weights, &s.floats
+	out := []*[]byte{
+		&l.worths, (*[]byte)(&p.common), (*[]byte)(&p.rare), (*[]byte)(&p.single), &p.lists, (*[]byte)(&p.scales),
+		&w.common, (*[]byte)(&w.commonScale), (*[]byte)(&w.dual), (*[]byte)(&w.dualClass), &w.dualValue, (*[]byte)(&w.dualScale),
+		&f.constant, &f.absent, &f.linear, &f.bias, &f.mean, (*[]byte)(&s.rows.places), (*[]byte)(&s.rows.inverse),
+	}
+	for _, t := range []*table{&l.common, &l.rare, &l.single} {
+		out = append(out, (*[]byte)(&t.starts), (*[]byte)(&t.marks))
+	}
+	for i := range f.head {
+		out = append(out, &f.head[i], &f.headConstant[i])
+	}
+	return out
 }
 
-// half is how many bytes of a value are kept: eight bits of precision.
-const half = 2
+// encode returns the file.
+func (s *shipped) encode() ([]byte, error) {
+	head, err := binary.Append(nil, binary.LittleEndian, &s.head)
+	if err != nil {
+		return nil, err
+	}
+	sections := [][]byte{head}
+	for _, section := range s.sections() {
+		sections = append(sections, *section)
+	}
+	return append([]byte(shippedMagic), pack(sections...)...), nil
+}
 
-var readShipped = sync.OnceValue(func() *shipped {
-	s := new(shipped)
-	if gob.NewDecoder(bytes.NewReader(shippedFile)).Decode(s) != nil {
+// openShipped returns the model in a file; nil for a file in another format.
+func openShipped(file []byte) *shipped {
+	if len(file) < len(shippedMagic) || string(file[:len(shippedMagic)]) != shippedMagic {
 		return nil
 	}
-	return s
-})
+	var (
+		s    shipped
+		head []byte
+	)
+	if !unpack(file[len(shippedMagic):], append([]*[]byte{&head}, s.sections()...)...) {
+		return nil
+	}
+	if n, err := binary.Decode(head, binary.LittleEndian, &s.head); err != nil || n != len(head) {
+		return nil
+	}
+	return &s
+}
 
-// shippedFor returns the shipped training result for the texts; nil unless they
-// are those of the built-in intents.
+// shippedFor returns the shipped model for the texts; nil unless they are those of the
+// built-in intents, and are read as they were when it was made.
 func shippedFor(samples []sample) *shipped {
-	if s := readShipped(); s != nil && s.Texts == fingerprint(samples) {
+	if s := openShipped(shippedFile); s != nil && s.head.Texts == fingerprint(samples) {
 		return s
 	}
 	return nil
 }
 
-// EncodeShipped trains on the built-in intents and the vectors of their texts, and
-// returns the file to ship. Errors are those of [TrainEmbedded].
-func EncodeShipped(vectors map[string][]float32) ([]byte, error) {
+// EncodeShipped trains on the built-in intents and the vectors of their texts, which the
+// running system finds in file, and returns the file to ship. Errors are those of
+// [TrainEmbedded].
+func EncodeShipped(vectors map[string][]float32, file Vectors) ([]byte, error) {
 	m := newModel(intents.Bundled())
-	s := m.learn()
-	s.run(maxEpochs, 1, nil)
-	m.calibrate(s)
-	out := shipped{Texts: fingerprint(m.samples), Duals: s.duals(), InScope: m.inScope, Correct: m.correct}
-	m.weights = newWeights(s, m.lexicon.nCommon)
-	e, err := trainEmbedded(m, vectors, nil)
+	m.train()
+	e, err := TrainEmbedded(m, vectors)
 	if err != nil {
 		return nil, err
 	}
-	out.Embedded = shippedEmbedded{
-		Vectors: e.fingerprint(), Linear: e.linear.weights, Bias: e.linear.bias,
-		Mix: [4]float32{e.mix.words, e.mix.head, e.mix.nearest, e.mix.linear}, InScope: e.inScope, Correct: e.correct,
+	return shippedOf(m, e, vectors, file).encode()
+}
+
+// shippedOf returns what is shipped of trained models.
+func shippedOf(m *Model, e *Embedded, vectors map[string][]float32, file Vectors) *shipped {
+	s := &shipped{lexicon: *m.lexicon, postings: m.postings, weights: m.weights}
+	s.head = shippedHead{
+		Texts: fingerprint(m.samples), Vectors: file.Sum(),
+		Common: uint32(m.lexicon.nCommon), Shared: uint32(m.lexicon.nShared), Features: uint32(m.lexicon.n),
+		Ratio: m.weights.ratio, InScope: m.inScope, Correct: m.correct,
+		Mix:             [4]float32{e.mix.words, e.mix.head, e.mix.nearest, e.mix.linear},
+		EmbeddedInScope: e.inScope, EmbeddedCorrect: e.correct,
 	}
+	f := &s.floats
+	f.constant, f.absent = floats(m.weights.constant), floats(m.weights.absent)
+	f.linear, f.bias, f.mean = floats(e.linear.weights), floats(e.linear.bias), floats(e.mean)
 	for i := range e.blocks {
-		out.Embedded.Head = append(out.Embedded.Head, e.blocks[i].weights)
-		out.Embedded.Constant = append(out.Embedded.Constant, e.blocks[i].constant)
+		f.head[i], f.headConstant[i] = floats(e.blocks[i].weights), floats(e.blocks[i].constant)
 	}
-	var file bytes.Buffer
-	err = gob.NewEncoder(&file).Encode(&out)
-	return file.Bytes(), err
+	s.rows = placedIn(file, m.samples, vectors, e.mean)
+	return s
 }
 
-// use applies the shipped result, and reports whether it was made for these
-// vectors.
-func (e *Embedded) use(s *shippedEmbedded) bool {
-	if s.Vectors != e.fingerprint() {
-		return false
-	}
-	e.blocks = newBlocks(len(e.words.intents))
-	for i := range e.blocks {
-		e.blocks[i].weights, e.blocks[i].constant = s.Head[i], s.Constant[i]
-	}
-	e.linear = &discriminant{weights: s.Linear, bias: s.Bias}
-	e.mix = mix{words: s.Mix[0], head: s.Mix[1], nearest: s.Mix[2], linear: s.Mix[3]}
-	e.inScope, e.correct = s.InScope, s.Correct
-	return true
-}
-
-// duals returns the result of run.
-func (s *solver) duals() duals {
-	var out duals
-	for i := range s.rows.len() {
-		before := len(out.Classes)
-		for _, b := range s.blocks {
-			for c, a := range b.alpha[i*b.width : (i+1)*b.width] {
-				if a != 0 {
-					upper := (math.Float32bits(a) + 1<<15) >> 16
-					out.Classes, out.Values = append(out.Classes, uint16(b.first+c)), binary.BigEndian.AppendUint16(out.Values, uint16(upper))
-				}
-			}
-		}
-		out.Counts = append(out.Counts, uint16(len(out.Classes)-before))
-	}
-	return out
-}
-
-// restore puts the solver into the state after the run that found the duals.
-func (s *solver) restore(d duals) {
-	s.each(func(b *block) {
+// placedIn returns the places of the rows that have a vector in a file.
+func placedIn(file Vectors, samples []sample, vectors map[string][]float32, mean []float32) placed {
+	p := placed{numbers: file.Numbers(), size: len(mean)}
+	for i := range samples {
 		at := 0
-		classes, change := make([]int32, 0, b.width), make([]float32, 0, b.width)
-		for i, n := range d.Counts {
-			classes, change = classes[:0], change[:0]
-			for ; n > 0; n, at = n-1, at+1 {
-				c := int(d.Classes[at]) - b.first
-				if c < 0 || c >= b.width {
-					continue
-				}
-				a := math.Float32frombits(uint32(binary.BigEndian.Uint16(d.Values[half*at:])) << 16)
-				b.alpha[i*b.width+c] = a
-				if s.class(i)-b.first != c {
-					a = -a
-				}
-				classes, change = append(classes, int32(c)), append(change, a)
-			}
-			scatter(b.constant, classes, change, constantValue)
-			ids, values := s.rows.sharedRow(i)
-			for k, id := range ids {
-				scatter(b.weights[int(id)*b.width:][:b.width], classes, change, values[k])
-			}
+		if t := textOf(samples[i].text); vectors[t] != nil {
+			at = file.Place(t) + 1
 		}
-	})
-}
-
-// fingerprint returns a checksum of the texts, their classes and costs.
-func fingerprint(samples []sample) uint32 {
-	var b []byte
-	for _, sm := range samples {
-		b = append(append(b, sm.text...), 0)
-		b = binary.LittleEndian.AppendUint32(b, uint32(sm.class))
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(sm.cost()))
+		p.places = p.places.add(uint32(at))
 	}
-	return crc32.ChecksumIEEE(b)
+	for i := range len(p.numbers) / p.bytes() {
+		p.measure(i, mean)
+	}
+	return p
 }
 
-// fingerprint returns a checksum of the vectors.
-func (e *Embedded) fingerprint() uint32 {
-	sum := uint32(0)
-	var b []byte
-	for i, row := range e.rows {
-		b = binary.LittleEndian.AppendUint32(b[:0], uint32(i))
-		for _, x := range row {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+// use makes the model the shipped one.
+func (m *Model) use(s *shipped) {
+	h, l, p := &s.head, &s.lexicon, &s.postings
+	l.nCommon, l.nShared, l.n = int(h.Common), int(h.Shared), int(h.Features)
+	for _, t := range []*table{&l.common, &l.rare, &l.single} {
+		*t = openTable(t.starts, t.marks)
+	}
+	l.byUsers = worthByUsers(len(m.intents), nil)
+	l.unknown = l.byUsers[0]
+	p.firstRow = firstRows(m.samples, len(m.intents))
+	p.class, p.nCommon, p.nShared = classes(p.firstRow), l.nCommon, l.nShared
+	w := &s.weights
+	w.classes, w.ratio = len(m.intents)+1, h.Ratio
+	w.constant, w.absent = f32s(s.floats.constant).all(), f32s(s.floats.absent).all()
+	m.lexicon, m.postings, m.weights, m.inScope, m.correct, m.shipped = l, *p, *w, h.InScope, h.Correct, s
+}
+
+// ShippedEmbedded returns the shipped model that goes by vectors as well as by m; nil
+// unless m is the shipped one, and what was made with these vectors.
+func ShippedEmbedded(m *Model, file Vectors) *Embedded {
+	s := m.shipped
+	if s == nil || s.head.Vectors != file.Sum() {
+		return nil
+	}
+	h, f := &s.head, &s.floats
+	e := &Embedded{words: m, blocks: newBlocks(len(m.intents)), mean: f32s(f.mean).all(), rows: s.rows}
+	e.dimensions, e.rows.numbers = len(e.mean), file.Numbers()
+	e.number()
+	for i := range e.blocks {
+		e.blocks[i].weights, e.blocks[i].constant = f32s(f.head[i]).all(), f32s(f.headConstant[i]).all()
+	}
+	e.linear = &discriminant{weights: f32s(f.linear).all(), bias: f32s(f.bias).all()}
+	e.mix = mix{words: h.Mix[0], head: h.Mix[1], nearest: h.Mix[2], linear: h.Mix[3]}
+	e.inScope, e.correct = h.EmbeddedInScope, h.EmbeddedCorrect
+	return e
+}
+
+// everyText is the distance of the texts whose features are part of a fingerprint: to read
+// all takes half a second.
+const everyText = 64
+
+// fingerprint returns a checksum of the texts, their classes and costs, and of how texts
+// are read: of the features of some, and of the concepts of all words.
+func fingerprint(samples []sample) uint32 {
+	var (
+		t     reading
+		feats []feature
+		b     []byte
+		sum   uint32
+	)
+	for i := range samples {
+		s := &samples[i]
+		b = append(append(b[:0], s.text...), 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(s.class))
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(s.cost()))
+		if i%everyText == 0 {
+			t.reset(s.text)
+			feats = appendFeatures(feats[:0], &t)
+			for _, f := range feats {
+				b = binary.LittleEndian.AppendUint64(b, f.hash)
+			}
 		}
 		sum = crc32.Update(sum, crc32.IEEETable, b)
 	}
-	return sum
+	all := uint64(0) // whatever the order
+	for word, concept := range conceptOf {
+		all += hashEnd(word*hashPrime^concept, viewConcept)
+	}
+	return crc32.Update(sum, crc32.IEEETable, binary.LittleEndian.AppendUint64(b[:0], all))
 }

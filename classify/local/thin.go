@@ -98,7 +98,7 @@ func (m *Model) priors() (inScope, correct logistic, precision float64) {
 // vectors of the background.
 func (e *Embedded) priors() (inScope, correct logistic, precision float64) {
 	switch {
-	case len(e.around) == 0:
+	case e.around.inverse.len() == 0:
 	case e.words.bare():
 		return bareEmbeddedInScope, bareEmbeddedCorrect, thinPrecision
 	default:

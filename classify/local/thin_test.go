@@ -150,13 +150,13 @@ func TestBackgroundVectors(t *testing.T) {
 	}
 	without, err := TrainEmbedded(m, own)
 	require.NoError(t, err)
-	require.Empty(t, without.around)
+	require.Empty(t, without.around.inverse)
 	for _, text := range m.Background()[:200] {
 		own[text] = f(text)
 	}
 	with, err := TrainEmbedded(m, own)
 	require.NoError(t, err)
-	require.NotEmpty(t, with.around)
+	require.NotEmpty(t, with.around.inverse)
 	// Of many texts, as the confidence of most is at its bound either way.
 	confidence := func(e *Embedded) (sum float64) {
 		for _, strange := range m.Background()[:200] {

@@ -33,19 +33,26 @@ func TestShippedVectorsAreThoseOfTheEncoder(t *testing.T) {
 	require.Greater(t, len(found), 1000)
 }
 
-func TestBundledIn(t *testing.T) {
+func TestFile(t *testing.T) {
 	a, b := make([]float32, 512), make([]float32, 512)
 	a[3], b[7], b[8] = 1, 0.6, -0.8
 	file, err := vectors.EncodeBundled(map[string][]float32{"a": a, "b": b})
 	require.NoError(t, err)
-	found := vectors.BundledIn(string(file), []string{"b", "a", "c"})
+	opened := vectors.OpenFile(file)
+	found := opened.Vectors([]string{"b", "a", "c"})
 	require.Len(t, found, 2)
 	for text, v := range map[string][]float32{"a": a, "b": b} {
 		require.InDeltaSlice(t, v, found[text], 0.01, text)
 	}
-	for name, other := range map[string]string{"another format": "x" + string(file[1:]), "cut off": string(file[:9]), "nothing": ""} {
-		require.Empty(t, vectors.BundledIn(other, []string{"a", "b"}), name)
+	require.ElementsMatch(t, []int{0, 1}, []int{opened.Place("a"), opened.Place("b")})
+	require.Equal(t, -1, opened.Place("c"))
+	require.Len(t, opened.Numbers(), 2*(4+512))
+	for name, other := range map[string]string{"another format": "x" + string(file[1:]), "cut off": string(file[:len(file)-1]), "no more than a header": string(file[:12]), "nothing": ""} {
+		require.Empty(t, vectors.OpenFile([]byte(other)).Vectors([]string{"a", "b"}), name)
 	}
+	third, err := vectors.EncodeBundled(map[string][]float32{"a": a, "c": b})
+	require.NoError(t, err)
+	require.NotEqual(t, opened.Sum(), vectors.OpenFile(third).Sum())
 }
 
 func TestBundledTellsTextsApart(t *testing.T) {

@@ -19,13 +19,13 @@ func classifierWeights(_ context.Context, into tree) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.ReadFile(into.path(vectorsFile))
+	data, err := os.ReadFile(into.path(vectorsFile))
 	if err != nil {
 		return err
 	}
-	catalog := intents.Bundled()
+	file, catalog := vectors.OpenFile(data), intents.Bundled()
 	read := local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)
-	data, err := local.EncodeShipped(vectors.Among(local.TextsOf(catalog), vectors.BundledIn(string(file), read)))
+	data, err = local.EncodeShipped(vectors.Among(local.TextsOf(catalog), file.Vectors(read)), file)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func newTrier(into tree) (*trier, error) {
 	c := &trier{catalog: intents.Bundled(), embedder: embedder}
 	c.words = local.Train(c.catalog)
 	read := local.FewTextsOf(c.catalog, encoder.MaxTexts, embedder.Fits)
-	c.embedded, err = local.TrainEmbedded(c.words, vectors.Among(local.TextsOf(c.catalog), vectors.BundledIn(string(file), read)))
+	c.embedded, err = local.TrainEmbedded(c.words, vectors.Among(local.TextsOf(c.catalog), vectors.OpenFile(file).Vectors(read)))
 	return c, err
 }
 
