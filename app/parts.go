@@ -91,7 +91,7 @@ func Buckets(cfg *config.Config) []bus.Bucket {
 	layout := Layout(cfg)
 	var out []bus.Bucket
 	if cfg.Store.Kind == config.StoreKV {
-		out = append(out, bus.Bucket{Config: sessionsBucket(layout), Create: kv.Create})
+		out = append(out, bus.Bucket{Config: sessionsBucket(layout), Followed: true, Create: kv.Create})
 	}
 	needs(cfg, layout, Parts(), func(n part.Needs, on bool) {
 		if on {

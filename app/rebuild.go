@@ -31,6 +31,9 @@ type rebuilder struct {
 // rebuildCheck is the usual interval between checks for lost sessions.
 const rebuildCheck = 5 * time.Second
 
+// rebuildPauses bounds the pause after failures, in checks: a minute.
+const rebuildPauses = 12
+
 func newRebuilder(js jetstream.JetStream, layout bus.Layout, settings func() *hint.Settings, log *slog.Logger) *rebuilder {
 	return &rebuilder{js: js, layout: layout, settings: settings, log: log, wake: make(chan struct{}, 1)}
 }
@@ -46,8 +49,7 @@ func (r *rebuilder) lost(string) {
 // watch rebuilds lost sessions until ctx ends. check is the longest interval
 // between two checks.
 func (r *rebuilder) watch(ctx context.Context, sessions store.Store, check time.Duration) {
-	tick := time.NewTicker(check)
-	defer tick.Stop()
+	pause := check
 	known, quiet := false, false
 	for {
 		ok, err := r.whole(ctx, sessions, known)
@@ -57,18 +59,37 @@ func (r *rebuilder) watch(ctx context.Context, sessions store.Store, check time.
 		}
 		switch {
 		case err == nil:
-			quiet = false
-		case ctx.Err() == nil && !quiet:
-			quiet = true // log once
-			r.log.Warn("session recovery failed, will retry", "error", err)
+			pause, quiet = check, false
+		case ctx.Err() == nil:
+			if !quiet {
+				quiet = true // log once
+				r.log.Warn("session recovery failed, will retry", "error", err)
+			}
+			pause = min(2*pause, rebuildPauses*check)
 		}
-		select {
-		case <-ctx.Done():
+		if !r.wait(ctx, pause, err != nil) {
 			return
-		case <-r.wake:
-		case <-tick.C:
 		}
 	}
+}
+
+// wait waits for a lost session, but for no more than a pause, and reports whether ctx
+// goes on. After a failure it waits for the whole pause: whatever is lost meanwhile
+// would fail as well.
+func (r *rebuilder) wait(ctx context.Context, pause time.Duration, failed bool) bool {
+	wake := r.wake
+	if failed {
+		wake = nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wake:
+	case <-timer.C:
+	}
+	return true
 }
 
 // begin marks a new store as complete if no event has been delivered yet, so

@@ -18,7 +18,7 @@ func (a *App) warnMissingPermissions(ctx context.Context) {
 		return // it is lost again, and the other connections report that
 	}
 	defer b.Close()
-	rights, err := bus.Rights(ctx, b.NC, a.layout)
+	rights, err := bus.Rights(ctx, b.NC, a.layout, Buckets(a.cfg)...)
 	if err != nil && ctx.Err() == nil {
 		a.log.Debug("permissions of the NATS user not tried", "error", err)
 	}

@@ -115,6 +115,7 @@ func TestPermissions(t *testing.T) {
 				"openclaw.event.turn_begun.main.s", "openclaw.event.decided.main.0123456789ab", "openclaw.event.feedback.main.s", "openclaw.runs",
 				"$KV.OPENCLAW_EVENTS_RUBRICS.0123456789ab", "$KV.OPENCLAW_EVENTS_DECISIONS.0123456789ab.x", "openclaw.dlq.agent_end",
 				"$JS.API.INFO", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.INFO." + stream + "_DLQ",
+				"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.*.*.s",
 				"$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.turn_begun.>", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.feedback.>",
 				"$JS.API.STREAM.INFO." + sessions, "$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.STREAM.PURGE." + sessions,
 				"$JS.API.CONSUMER.CREATE." + sessions + ".x.$KV.OPENCLAW_EVENTS_SESSIONS.>", "$KV.OPENCLAW_EVENTS_SESSIONS.s",
@@ -131,7 +132,7 @@ func TestPermissions(t *testing.T) {
 				"$JS.API.STREAM.DELETE." + stream + "_DLQ", "$JS.API.STREAM.PURGE." + stream + "_DLQ", "$JS.API.STREAM.DELETE." + sessions,
 				"$JS.API.STREAM.DELETE." + experiences, "$JS.API.STREAM.PURGE." + experiences, "openclaw.knowhub.submit",
 				"$JS.API.STREAM.MSG.GET." + stream, "$JS.API.STREAM.MSG.DELETE." + stream, "$JS.API.DIRECT.GET." + stream,
-				"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.agent_end.>", "$JS.API.CONSUMER.DURABLE.CREATE." + stream + ".intent-hint",
+				"$JS.API.CONSUMER.DURABLE.CREATE." + stream + ".intent-hint",
 				"$JS.API.CONSUMER.CREATE." + stream + ".intent-hint", "$JS.API.CONSUMER.CREATE." + stream + ".intent-hint.openclaw.event.turn_begun.>",
 				"$JS.API.CONSUMER.CREATE." + stream + ".intent-hint.openclaw.event.feedback.>",
 				"$JS.API.CONSUMER.DELETE." + stream + ".intent-hint",
@@ -144,7 +145,7 @@ func TestPermissions(t *testing.T) {
 		},
 		{
 			user: "operator", allowed: yes,
-			publish: []string{"openclaw.request.before_prompt_build.main", "openclaw.event.agent_end.main.s", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE.OTHER", "$SRV.PING"},
+			publish: []string{"openclaw.request.before_prompt_build.main", "openclaw.event.agent_end.main.s", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE.OTHER", "$JS.SNAPSHOT.ACK." + stream + ".x", "$JS.SNAPSHOT.RESTORE." + stream + ".x", "$SRV.PING"},
 			listen:  []string{"_INBOX_operator.x", "$JS.EVENT.ADVISORY.>"},
 		},
 		{

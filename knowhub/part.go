@@ -69,7 +69,7 @@ func Make(p part.Program) (*Settings, error) {
 }
 
 func needs(l bus.Layout, p part.Program) part.Needs {
-	n := part.Needs{Buckets: []bus.Bucket{{Config: bucket.ExperiencesIn(l), Kept: true}, {Config: bucket.TurnsIn(l)}}}
+	n := part.Needs{Buckets: []bus.Bucket{{Config: bucket.ExperiencesIn(l), Kept: true, Followed: true}, {Config: bucket.TurnsIn(l)}}}
 	if s := Declared.In(p.Values); s.Extract {
 		d := Durable(l, s.Trigger)
 		d.FromNow = true // see switched

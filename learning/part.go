@@ -57,7 +57,7 @@ func Part(s Source) part.Part {
 }
 
 func needs(l bus.Layout) part.Needs {
-	return part.Needs{Buckets: []bus.Bucket{{Config: Bucket(l), Kept: true}}, Durables: []bus.Durable{Durable(l)}}
+	return part.Needs{Buckets: []bus.Bucket{{Config: Bucket(l), Kept: true, Followed: true}}, Durables: []bus.Durable{Durable(l)}}
 }
 
 // Bucket is the bucket of the examples. An example is kept until it is removed, or

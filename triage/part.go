@@ -57,7 +57,7 @@ func Make(p part.Program) (*Settings, error) {
 func needs(l bus.Layout) part.Needs {
 	b := state.BucketsOf(l)
 	return part.Needs{
-		Buckets:  []bus.Bucket{{Config: b.Decisions}, {Config: b.Recent}, {Config: b.Marks, Kept: true}},
+		Buckets:  []bus.Bucket{{Config: b.Decisions, Followed: true}, {Config: b.Recent}, {Config: b.Marks, Kept: true, Followed: true}},
 		Durables: []bus.Durable{durable(l)},
 	}
 }

@@ -104,7 +104,7 @@ func adviceOnCall(err error) string {
 
 func (d *doctor) rights(b *bus.Bus) {
 	d.progress("trying rights")
-	rights, err := bus.Rights(d.inv.Ctx, b.NC, app.Layout(d.inv.Config))
+	rights, err := bus.Rights(d.inv.Ctx, b.NC, app.Layout(d.inv.Config), app.Buckets(d.inv.Config)...)
 	missing := 0
 	for _, r := range rights {
 		if r.Err != nil {

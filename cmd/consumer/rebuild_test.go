@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +18,8 @@ import (
 	"intenthint/app"
 	"intenthint/internal/events"
 	"intenthint/payload"
+	"intenthint/store"
+	"intenthint/store/file"
 	"intenthint/subjects"
 )
 
@@ -174,6 +177,32 @@ func TestSessionsRebuildNeedsTheStoreOfTheSystem(t *testing.T) {
 			require.NoDirExists(t, dir)
 			_, err := s.JS.KeyValue(t.Context(), "OPENCLAW_EVENTS_SESSIONS")
 			require.ErrorIs(t, err, jetstream.ErrBucketNotFound)
+		})
+	}
+}
+
+func TestARebuildEndsTheConsumersOwn(t *testing.T) {
+	t.Parallel()
+	for session, left := range map[string][]string{"one": {"two"}, "": nil, "other": {"one", "two"}} {
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			sessions, err := file.Open(t.TempDir(), store.Options{})
+			require.NoError(t, err)
+			for _, token := range []string{"one", "one", "two"} {
+				require.NoError(t, sessions.MarkLost(t.Context(), token))
+			}
+			losses, err := sessions.Lost(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, recovered(t.Context(), sessions, losses, session))
+			losses, err = sessions.Lost(t.Context())
+			require.NoError(t, err)
+			var tokens []string
+			for _, loss := range losses {
+				if !slices.Contains(tokens, loss.Token) {
+					tokens = append(tokens, loss.Token)
+				}
+			}
+			require.ElementsMatch(t, left, tokens)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,6 +51,10 @@ func (c *sessionsRebuildCmd) Run(inv *cli.Invocation) error {
 			return err
 		}
 	}
+	losses, err := sessions.Lost(inv.Ctx)
+	if err != nil {
+		return err
+	}
 	var all events.Reapplied
 	for _, name := range names {
 		bar := cli.NewProgress(inv.Stderr)
@@ -64,6 +69,11 @@ func (c *sessionsRebuildCmd) Run(inv *cli.Invocation) error {
 		bar.Clear()
 		if err != nil {
 			return err
+		}
+		if done.Failed == 0 {
+			if err := recovered(inv.Ctx, sessions, losses, name); err != nil {
+				return err
+			}
 		}
 		if name != "" && done.Events == 0 {
 			missing = append(missing, noEvents(name))
@@ -83,6 +93,19 @@ func (c *sessionsRebuildCmd) Run(inv *cli.Invocation) error {
 		missing = append(missing, fmt.Errorf("%s not applied", cli.Count(all.Failed, "event")))
 	}
 	return errors.Join(missing...)
+}
+
+// recovered ends the consumers' own attempts to rebuild a session, or all of them if
+// session is "", which may lack the right to.
+func recovered(ctx context.Context, sessions store.Losses, losses []store.Loss, session string) error {
+	for _, loss := range losses {
+		if session == "" || loss.Token == subjects.Name(session) {
+			if err := sessions.Recovered(ctx, loss); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func noEvents(id string) error { return fmt.Errorf("no events of session %q in the stream", id) }

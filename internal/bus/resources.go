@@ -18,6 +18,8 @@ type Bucket struct {
 	Config jetstream.KeyValueConfig
 	// Kept means that people keep what it holds, also without the event stream.
 	Kept bool
+	// Followed means that every process reads all keys, and hears of changes.
+	Followed bool
 	// Create creates the bucket; nil uses the default.
 	Create func(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error)
 }

@@ -20,11 +20,12 @@ type Right struct {
 	Err error
 }
 
-// Rights tries the permissions of the NATS user that a consumer process needs
-// in addition to the JetStream API. It changes nothing: its messages are
+// Rights tries the permissions that a consumer process needs, of the NATS user of
+// nc. buckets are those that the process uses. It changes nothing: its messages are
 // refused by the stream or not understood, and its subscriptions end at once.
-func Rights(ctx context.Context, nc *nats.Conn, l Layout) ([]Right, error) {
+func Rights(ctx context.Context, nc *nats.Conn, l Layout, buckets ...Bucket) ([]Right, error) {
 	unused := "doctor-" + nuid.Next()
+	another := `{"stream_name":"` + unused + `","config":{}}`
 	subscribe := func(queue string) func(context.Context, string) error {
 		return func(ctx context.Context, subject string) error {
 			var sub *nats.Subscription
@@ -55,19 +56,39 @@ func Rights(ctx context.Context, nc *nats.Conn, l Layout) ([]Right, error) {
 			return nc.FlushWithContext(ctx)
 		}
 	}
-	tries := []struct {
+	type attempt struct {
 		does, subject string
 		try           func(ctx context.Context, subject string) error
-	}{
+	}
+	tries := []attempt{
 		{"answering requests", l.Prefix.Request(subjects.HookBeforePromptBuild, unused), subscribe(l.QueueGroup)},
 		{"hearing of other consumers' answers", l.Prefix.Runs(), subscribe("")},
 		{"being found by nats micro", "$SRV.PING." + unused, subscribe("")},
 		// The stream refuses a message that expects another stream.
 		{"publishing turns", l.Prefix.Event(subjects.HookTurnBegun, unused, unused), publish("", jetstream.ExpectedStreamHeader)},
 		{"publishing dead letters", l.Prefix.DeadLetter(unused), publish("", jetstream.ExpectedStreamHeader)},
-		// Not a request that the server understands, not an acknowledgement.
-		{"pulling events", "$JS.API.CONSUMER.MSG.NEXT." + l.Stream + "." + l.QueueGroup, publish("{", "")},
-		{"acknowledging events", "$JS.ACK." + l.Stream + "." + l.QueueGroup + "." + unused, publish("", "")},
+		{"looking at the stream", "$JS.API.STREAM.INFO." + l.Stream, publish("", "")},
+		// The server refuses a request of another stream.
+		{"reading the stream", "$JS.API.CONSUMER.CREATE." + l.Stream + "." + unused, publish(another, "")},
+		{"reading the events of a session", "$JS.API.CONSUMER.CREATE." + l.Stream + "." + unused + "." + l.Prefix.EventsOfSession(unused), publish(another, "")},
+		{"ending a read", "$JS.API.CONSUMER.DELETE." + l.Stream + "." + unused, publish("", "")},
+	}
+	for _, d := range l.Durables() {
+		tries = append(tries,
+			// Not a request that the server understands, not an acknowledgement.
+			attempt{"pulling events", "$JS.API.CONSUMER.MSG.NEXT." + l.Stream + "." + d.Name, publish("{", "")},
+			attempt{"acknowledging events", "$JS.ACK." + l.Stream + "." + d.Name + "." + unused, publish("", "")},
+		)
+	}
+	for _, b := range buckets {
+		name := b.Config.Bucket
+		tries = append(tries,
+			attempt{"looking at bucket " + name, "$JS.API.STREAM.INFO." + BucketStream(name), publish("", "")},
+			attempt{"writing to bucket " + name, "$KV." + name + "." + unused, publish("", jetstream.ExpectedStreamHeader)},
+		)
+		if b.Followed {
+			tries = append(tries, attempt{"following bucket " + name, "$JS.API.CONSUMER.CREATE." + BucketStream(name) + "." + unused + ".$KV." + name + ".>", publish(another, "")})
+		}
 	}
 	var out []Right
 	for _, t := range tries {
