@@ -25,6 +25,7 @@ import (
 	"intenthint/internal/natsserver"
 	"intenthint/internal/natstest"
 	"intenthint/internal/porttest"
+	"intenthint/subjects"
 )
 
 // secured are the options of a consumer whose server asks for users.
@@ -519,4 +520,76 @@ func TestGatewaysContextIsShared(t *testing.T) {
 	defer nc.Close()
 	_, err = nc.Request("openclaw.request.x.main", nil, 5*time.Second)
 	require.ErrorIs(t, err, nats.ErrNoResponders, "as the gateway")
+}
+
+// A gateway that asks from many inboxes, and says who it is, is still one gateway: the
+// server tells.
+func TestAGatewayCannotChooseItsBound(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	dir := t.TempDir()
+	own := opened(t, secured(dir, server.RANDOM_PORT))
+	gate := make(chan struct{})
+	bound := Bound{Requests: 12, Bytes: 1 << 20, PerCaller: 4, PerCallerBytes: 1 << 20}
+	callers := make(chan string, 100)
+	s := startEndpoints(t, own, endpointOf("before_prompt_build", bound, func(_ context.Context, r Request) Reply {
+		callers <- r.Caller
+		<-gate
+		return Reply{Body: []byte("{}")}
+	}))
+	refusals := make(chan string, 100)
+	flood := func(n int) {
+		nc, _ := entering(t, dir, access.Gateway)
+		_, err := nc.Subscribe("_INBOX.>", func(m *nats.Msg) {
+			if m.Header.Get(subjects.HeaderSkip) == "overloaded" {
+				refusals <- m.Subject
+			}
+		})
+		require.NoError(t, err)
+		for i := range n {
+			msg := nats.NewMsg("openclaw.request.before_prompt_build.main")
+			msg.Reply = "_INBOX." + strconv.Itoa(i) + ".x"
+			for _, name := range []string{"Nats-Request-Info", "Nats-Request-Info", "nats-request-info", "NATS-REQUEST-INFO"} {
+				msg.Header[name] = append(msg.Header[name], `{"acc":"`+strconv.Itoa(i)+`","user":"x","server":"s","id":`+strconv.Itoa(i)+`}`)
+			}
+			require.NoError(t, nc.PublishMsg(msg))
+		}
+		require.NoError(t, nc.Flush())
+	}
+	refused := func(n int) {
+		t.Helper()
+		for range n {
+			select {
+			case <-refusals:
+			case <-time.After(time.Minute):
+				require.FailNow(t, "more was admitted than the bound")
+			}
+		}
+	}
+	flood(60)
+	refused(56)
+	flood(10) // from another connection of the same user, which has half in all
+	refused(8)
+	require.Eventually(t, func() bool { return len(callers) == 6 }, time.Minute, time.Millisecond)
+	seen := map[string]int{}
+	for range 6 {
+		seen[<-callers]++
+	}
+	require.Len(t, seen, 2, seen)
+
+	// Others are answered meanwhile.
+	nc, _ := entering(t, dir, access.Operator)
+	sub, err := nc.SubscribeSync("_INBOX.calm")
+	require.NoError(t, err)
+	require.NoError(t, nc.PublishRequest("openclaw.request.before_prompt_build.main", "_INBOX.calm", []byte("{}")))
+	require.NoError(t, nc.Flush())
+	select {
+	case <-callers:
+	case <-time.After(time.Minute):
+		require.FailNow(t, "another user was refused")
+	}
+	close(gate)
+	reply, err := sub.NextMsg(time.Minute)
+	require.NoError(t, err)
+	require.Empty(t, reply.Header.Get(subjects.HeaderSkip))
+	require.NoError(t, s.Stop(t.Context()))
 }

@@ -155,19 +155,19 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, endpoint
 func (e *endpoint) take(ctx context.Context, r micro.Request) {
 	received := time.Now()
 	e.service.unanswered.Add(1)
-	from, size := requester(r.Reply()), len(r.Data())
+	from, size := callerOf(r.Reply(), r.Headers()), len(r.Data())
 	if !e.gate.enter(from, size) {
 		e.refused.Inc()
-		e.finish(r, received, e.Overloaded(e.request(r, received)))
+		e.finish(r, received, e.Overloaded(e.request(r, from, received)))
 		return
 	}
 	e.inProgress.Inc()
-	e.line.serve(from, func() {
+	e.line.serve(from.conn, func() {
 		defer func() {
 			e.gate.leave(from, size)
 			e.inProgress.Dec()
 		}()
-		e.Answer(ctx, e.request(r, received), func(reply Reply) { e.finish(r, received, reply) })
+		e.Answer(ctx, e.request(r, from, received), func(reply Reply) { e.finish(r, received, reply) })
 	})
 }
 
@@ -206,7 +206,7 @@ func (e *endpoint) work(ctx context.Context, answer func()) {
 // bytes.
 const replyHeaders = 4 << 10
 
-func (e *endpoint) request(r micro.Request, received time.Time) Request {
+func (e *endpoint) request(r micro.Request, from caller, received time.Time) Request {
 	headers := nats.Header(r.Headers())
 	return Request{
 		Subject:     r.Subject(),
@@ -214,7 +214,7 @@ func (e *endpoint) request(r micro.Request, received time.Time) Request {
 		Received:    received,
 		Timeout:     timeoutOf(headers),
 		Traceparent: headers.Get(subjects.HeaderTraceparent),
-		Caller:      requester(r.Reply()),
+		Caller:      from.conn,
 		MaxReply:    int(e.service.nc.MaxPayload()) - replyHeaders,
 	}
 }

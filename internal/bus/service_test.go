@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -149,6 +150,14 @@ func TestBoundPerCaller(t *testing.T) {
 	require.NoError(t, s.Stop(t.Context()))
 }
 
+// from is the caller that a row names: a connection, or USER/CONNECTION.
+func from(name string) caller {
+	if user, conn, told := strings.Cut(name, "/"); told {
+		return caller{user + conn, user}
+	}
+	return caller{conn: name}
+}
+
 func TestGate(t *testing.T) {
 	t.Parallel()
 	bound := Bound{Requests: 3, Bytes: 100, PerCaller: 2, PerCallerBytes: 60}
@@ -166,19 +175,22 @@ func TestGate(t *testing.T) {
 		{"a caller's bytes", []entry{{"a", 50, true}, {"a", 20, false}, {"b", 50, true}}},
 		{"all bytes", []entry{{"a", 60, true}, {"b", 30, true}, {"c", 20, false}, {"c", 10, true}}},
 		{"a single large request", []entry{{"a", 1000, true}, {"b", 1, false}}},
+		{"a user's requests", []entry{{"u/1", 1, true}, {"u/2", 1, true}, {"u/3", 1, false}, {"v/1", 1, true}}},
+		{"a user's bytes", []entry{{"u/1", 50, true}, {"u/2", 20, false}, {"u/2", 10, true}, {"v/1", 40, true}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := newGate(bound)
 			for _, e := range row.entries {
-				require.Equal(t, e.want, g.enter(e.caller, e.bytes), e)
+				require.Equal(t, e.want, g.enter(from(e.caller), e.bytes), e)
 			}
 			for _, e := range row.entries {
 				if e.want {
-					g.leave(e.caller, e.bytes)
+					g.leave(from(e.caller), e.bytes)
 				}
 			}
 			require.Zero(t, g.all)
 			require.Empty(t, g.callers)
+			require.Empty(t, g.users)
 		})
 	}
 }
@@ -325,6 +337,27 @@ func TestRequester(t *testing.T) {
 		{"no reply subject", "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, requester(row.reply)) })
+	}
+}
+
+func TestCaller(t *testing.T) {
+	t.Parallel()
+	const header, shared = "Nats-Request-Info", `{"acc":"GATEWAYS","rtt":1,"user":"gateway","server":"s","id":7,"name":"\"id\":9"}`
+	for _, row := range []struct {
+		name, reply string
+		headers     map[string][]string
+		want        caller
+	}{
+		{"in the server's account", "_INBOX.c.1", nil, caller{conn: "_INBOX.c"}},
+		{"made up in that account", "_INBOX.c.1", map[string][]string{header: {shared}}, caller{conn: "_INBOX.c"}},
+		{"by an import that shares", "_R_.x.1", map[string][]string{header: {shared}}, caller{"s 7", "GATEWAYS gateway"}},
+		{"by an import that does not", "_R_.x.1", map[string][]string{header: {`{"acc":"GATEWAYS","rtt":1}`}}, caller{"_R_.x", "GATEWAYS "}},
+		{"with headers made up before the server's", "_R_.x.1", map[string][]string{header: {`{"acc":"X"}`, `{"acc":"Y"}`, shared}}, caller{"s 7", "GATEWAYS gateway"}},
+		{"in another case", "_R_.x.1", map[string][]string{"nats-request-info": {`{"acc":"X"}`}, header: {shared}}, caller{"s 7", "GATEWAYS gateway"}},
+		{"no JSON", "_R_.x.1", map[string][]string{header: {"x"}}, caller{"_R_.x", " "}},
+		{"by an import of an old server", "_R_.x.1", nil, caller{conn: "_R_.x"}},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, callerOf(row.reply, row.headers)) })
 	}
 }
 
