@@ -22,6 +22,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
+	"intenthint/internal/loglimit"
 	"intenthint/internal/retry"
 	"intenthint/part"
 	"intenthint/store"
@@ -55,6 +56,7 @@ type App struct {
 	cfg     *config.Config
 	opts    Options
 	log     *slog.Logger
+	lines   loglimit.Limit // of what gateways can cause
 	layout  bus.Layout
 	metrics *Metrics
 	health  health

@@ -71,7 +71,7 @@ func (a *App) namingUnknown(next decode) decode {
 		}
 		if catalog := a.live.intentsInForce(); catalog != nil {
 			if _, ok := catalog.Lookup(ev.Fact.Feedback.Intent); !ok {
-				a.log.Warn("mark names unknown intent", "intent", ev.Fact.Feedback.Intent, "run", ev.Fact.RunID)
+				a.lines.Warn(a.log, "mark names unknown intent", "intent", ev.Fact.Feedback.Intent, "run", ev.Fact.RunID)
 			}
 		}
 		return ev, nil

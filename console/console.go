@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"intenthint/internal/loglimit"
 	"intenthint/part"
 )
 
@@ -61,6 +62,7 @@ type Console struct {
 	notices   notices
 	counts    counts
 	log       *slog.Logger
+	lines     loglimit.Limit // of what strangers can cause
 	mux       *http.ServeMux
 }
 

@@ -189,7 +189,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, view signInView
 		view.Problem = "Too many wrong tokens. Try again in " + strconv.Itoa(seconds) + " seconds."
 	case errors.Is(err, errToken):
 		if !errors.Is(err, errAgain) {
-			c.log.Warn("sign-in with a wrong token", "client", client(r.RemoteAddr))
+			c.lines.Warn(c.log, "sign-in with a wrong token", "client", client(r.RemoteAddr))
 		}
 		view.Problem = "This is not the token."
 	}

@@ -27,6 +27,7 @@ import (
 	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/internal/hook"
+	"intenthint/internal/loglimit"
 	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/payload"
@@ -126,6 +127,7 @@ type Options struct {
 type Hinter struct {
 	Options
 	settings atomic.Pointer[Settings]
+	lines    loglimit.Limit
 }
 
 // New returns a hinter; Use must be called before the first request.
@@ -372,7 +374,7 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 	a.Hint = t.set.Style.Hint(c, in, t.latest, form)
 	a.Full = form != render.Brief && !t.ownHint()
 	if form != render.Brief && !h.fits(t, a) {
-		h.Log.Warn("hint too large for the server, said in brief", "intent", c.Intent, "bytes", len(a.Hint), "max_payload", h.MaxPayload)
+		h.lines.Warn(h.Log, "hint too large for the server, said in brief", "intent", c.Intent, "bytes", len(a.Hint), "max_payload", h.MaxPayload)
 		// Full stays, as there is no more to say on the next turn.
 		a.Hint, a.Skills = t.set.Style.Hint(c, in, t.latest, render.Brief), nil
 	}

@@ -93,7 +93,7 @@ func (s *Service) answer(ctx context.Context, v verb, r bus.Request) (out bus.Re
 		return err
 	})
 	if err != nil {
-		s.Log.Error("knowhub request failed", "verb", v.name, "error", err)
+		s.lines.Error(s.Log, "knowhub request failed", "verb", v.name, "error", err)
 		return refusal(http.StatusInternalServerError, "internal error")
 	}
 	return out

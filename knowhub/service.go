@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"intenthint/internal/loglimit"
 	"intenthint/internal/text"
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
@@ -71,6 +72,7 @@ type Options struct {
 type Service struct {
 	Options
 	settings atomic.Pointer[Settings]
+	lines    loglimit.Limit
 }
 
 // New returns a service; Use must be called before the first request.
@@ -193,7 +195,7 @@ func (s *Service) unavailable(ctx context.Context, what string, err error) error
 	}
 	s.Metrics.failures.WithLabelValues(what).Inc()
 	if ctx.Err() == nil {
-		s.Log.Warn("experiences unavailable", "operation", what, "error", err)
+		s.lines.Warn(s.Log, "experiences unavailable", "operation", what, "error", err)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

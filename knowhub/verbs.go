@@ -247,7 +247,7 @@ func (s *Service) do(ctx context.Context, v verb, body []byte) (answer any, stat
 			outcome = outcomeError
 		}
 		if status == http.StatusInternalServerError {
-			s.Log.Error("knowhub request failed", "verb", v.name, "error", err)
+			s.lines.Error(s.Log, "knowhub request failed", "verb", v.name, "error", err)
 		}
 	}
 	s.Metrics.verbs.WithLabelValues(v.name, outcome).Inc()

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"intenthint/internal/hook"
+	"intenthint/internal/loglimit"
 	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/payload"
@@ -57,6 +58,7 @@ type Gate struct {
 	settings  atomic.Pointer[Settings]
 	marks     atomic.Pointer[[]state.Mark]
 	flights   flights
+	lines     loglimit.Limit
 }
 
 // New returns a gate; Use must be called before the first request.
@@ -250,7 +252,7 @@ func (g *Gate) decide(ctx context.Context, c request) outcome {
 		}
 	}
 	if err != nil {
-		g.Log.Warn("triage failed, message let through", "group", c.m.Group, "message", c.m.ID, "error", err)
+		g.lines.Warn(g.Log, "triage failed, message let through", "group", c.m.Group, "message", c.m.ID, "error", err)
 	}
 	// From here on the runner waits for the answer. If it did not, the gateway was
 	// told to let the message through.
@@ -387,6 +389,6 @@ func (g *Gate) answered(ctx context.Context, c request, d state.Decision) {
 func (g *Gate) stateFailed(operation string, m Message, err error) {
 	g.Metrics.failures.WithLabelValues(operation).Inc()
 	if !errors.Is(err, context.Canceled) {
-		g.Log.Warn("triage state failed", "operation", operation, "group", m.Group, "message", m.ID, "error", err)
+		g.lines.Warn(g.Log, "triage state failed", "operation", operation, "group", m.Group, "message", m.ID, "error", err)
 	}
 }

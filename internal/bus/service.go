@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"intenthint/internal/loglimit"
 	"intenthint/subjects"
 )
 
@@ -84,6 +85,7 @@ type Service struct {
 	nc        *nats.Conn
 	prefix    subjects.Prefix
 	log       *slog.Logger
+	lines     loglimit.Limit
 	endpoints map[string]*endpoint
 	// unanswered counts received requests without a reply.
 	unanswered atomic.Int64
@@ -128,7 +130,7 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, endpoint
 		QueueGroup:   o.Layout.QueueGroup,
 		StatsHandler: func(e *micro.Endpoint) any { return s.endpoints[e.Name].stats() },
 		ErrorHandler: func(_ micro.Service, e *micro.NATSError) {
-			o.Log.Warn("request service error", "subject", e.Subject, "error", e.Description)
+			s.lines.Warn(o.Log, "request service error", "subject", e.Subject, "error", e.Description)
 		},
 	})
 	if err != nil {
@@ -242,7 +244,7 @@ func (s *Service) reply(r micro.Request, reply Reply) bool {
 		return true // published without a reply subject
 	}
 	if !s.isInbox(msg.Subject) {
-		s.log.Warn("reply subject is not an inbox", "subject", r.Subject(), "reply", msg.Subject)
+		s.lines.Warn(s.log, "reply subject is not an inbox", "subject", r.Subject(), "reply", msg.Subject)
 		return true
 	}
 	// r.Respond would race with the framework, which reads its own statistics as
@@ -251,7 +253,7 @@ func (s *Service) reply(r micro.Request, reply Reply) bool {
 	if err == nil {
 		return true
 	}
-	s.log.Warn("reply not sent", "subject", r.Subject(), "bytes", msg.Size(), "error", err)
+	s.lines.Warn(s.log, "reply not sent", "subject", r.Subject(), "bytes", msg.Size(), "error", err)
 	if errors.Is(err, nats.ErrMaxPayload) {
 		// The caller still needs an answer, and the diagnostics.
 		if msg.Header == nil {

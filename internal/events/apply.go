@@ -146,7 +146,7 @@ func (s *Sink[F]) apply(ctx context.Context, session string, items []*item[F]) {
 	if session == undecodable {
 		s.bury(ctx, items)
 	} else if failed, err := s.applyAll(ctx, items); failed > 0 {
-		s.o.Log.Warn("events of session not applied", "session", session, "failed", failed, "events", len(items), "error", err)
+		s.lines.Warn(s.o.Log, "events of session not applied", "session", session, "failed", failed, "events", len(items), "error", err)
 	}
 	s.release(weightOf(items), len(items))
 }

@@ -62,7 +62,7 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	}
 	lost := tooLarge(err)
 	if err != nil && !lost {
-		s.o.Log.Error("dead letter not stored", "subject", m.Subject(), "reason", reason, "error", err)
+		s.lines.Error(s.o.Log, "dead letter not stored", "subject", m.Subject(), "reason", reason, "error", err)
 		s.nak(m, retryPause(delivered(m)))
 		if errors.Is(err, jetstream.ErrNoStreamResponse) {
 			if err := s.provision(ctx); err != nil {
@@ -73,13 +73,13 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	}
 	if lost {
 		count(s.o.Metrics.tooLarge, s.o.Name, hook)
-		s.o.Log.Error("event dropped, too large for a dead letter", "subject", m.Subject(), "id", subjects.EventID(m.Headers()), "reason", reason)
+		s.lines.Error(s.o.Log, "event dropped, too large for a dead letter", "subject", m.Subject(), "id", subjects.EventID(m.Headers()), "reason", reason)
 	} else {
 		count(s.o.Metrics.deadLetters, s.o.Name, hook)
-		s.o.Log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
+		s.lines.Warn(s.o.Log, "dead letter", "subject", m.Subject(), "reason", reason)
 	}
 	if err := m.TermWithReason(oneLine(reason.Error())); err != nil {
-		s.o.Log.Warn("event not terminated", "error", err)
+		s.lines.Warn(s.o.Log, "event not terminated", "error", err)
 	}
 	return true
 }

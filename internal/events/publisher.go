@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/batch"
+	"intenthint/internal/loglimit"
 	"intenthint/internal/retry"
 )
 
@@ -69,6 +70,7 @@ type Publisher struct {
 	js      jetstream.JetStream
 	metrics *Metrics
 	log     *slog.Logger
+	lines   loglimit.Limit
 	// single reports whether the stream refuses batches. It is used by the sending
 	// goroutine only.
 	single bool
@@ -211,7 +213,7 @@ var errStalled = errors.New("events not acknowledged by the stream")
 // from now on.
 func (p *Publisher) Publish(m *nats.Msg) {
 	if most := p.nc.MaxPayload(); most > 0 && int64(m.Size()) > most {
-		p.log.Error("event too large for the server", "subject", m.Subject, "bytes", m.Size())
+		p.lines.Error(p.log, "event too large for the server", "subject", m.Subject, "bytes", m.Size())
 		p.metrics.lost.Inc()
 		return
 	}

@@ -84,7 +84,7 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 		default:
 			// The iterator recovers from reconnects and leader elections, but
 			// not from a deleted durable.
-			s.o.Log.Warn("pull failed", "error", err)
+			s.lines.Warn(s.o.Log, "pull failed", "error", err)
 			if s.durableGone(ctx) {
 				s.current().messages.Stop()
 				continue

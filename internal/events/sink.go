@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/loglimit"
 	"intenthint/internal/panics"
 	"intenthint/internal/retry"
 	"intenthint/subjects"
@@ -190,6 +191,7 @@ type Sink[F any] struct {
 	stopPulling context.CancelFunc
 	fault       atomic.Pointer[fault]
 	tries       tries
+	lines       loglimit.Limit
 	round       atomic.Int64 // when the present round of run began, in Unix nanoseconds; 0 if it has ended
 
 	mu       sync.Mutex // guards what follows

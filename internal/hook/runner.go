@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/loglimit"
 	"intenthint/internal/panics"
 	"intenthint/payload"
 	"intenthint/subjects"
@@ -19,8 +20,9 @@ import (
 
 // Runner answers the requests of one hook.
 type Runner struct {
-	hook Hook
-	opts Options
+	hook  Hook
+	opts  Options
+	lines loglimit.Limit
 }
 
 // Options of a [Runner]. The functions are called for every request, so that
@@ -143,7 +145,7 @@ func (r *round) proceed() {
 // add joins the contribution of a handler.
 func (r *round) add(h Handler, res Result, err error) {
 	if err != nil {
-		r.runner.opts.Log.Warn("handler skipped", "hook", r.runner.hook.Name, "handler", h.Name, "error", err)
+		r.runner.lines.Warn(r.runner.opts.Log, "handler skipped", "hook", r.runner.hook.Name, "handler", h.Name, "error", err)
 		res = Result{}
 		if h.Omitted != nil {
 			res.Header = h.Omitted(r.req, err).Header

@@ -7,14 +7,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"intenthint/internal/loglimit"
 )
 
 // Options configure a [Server].
@@ -64,10 +68,22 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 			WriteTimeout:      writeTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+			ErrorLog:          log.New(&errorLog{log: o.Log}, "", 0),
 		},
 	}
 	return s, nil
+}
+
+// errorLog takes what the HTTP server says of connections, which anybody can make.
+type errorLog struct {
+	log   *slog.Logger
+	lines loglimit.Limit
+}
+
+// Write implements [io.Writer].
+func (e *errorLog) Write(line []byte) (int, error) {
+	e.lines.Warn(e.log, "HTTP connection failed", "error", strings.TrimSpace(string(line)))
+	return len(line), nil
 }
 
 // Serve begins to serve the added handlers, until [Server.Shutdown].

@@ -22,6 +22,7 @@ import (
 
 	"intenthint"
 	"intenthint/internal/atomicfile"
+	"intenthint/internal/loglimit"
 )
 
 // Errors of an embedded server.
@@ -459,6 +460,7 @@ func Listens(address string) bool {
 // it when it cannot listen or open its store.
 type serverLogger struct {
 	log   *slog.Logger
+	lines loglimit.Limit
 	once  sync.Once
 	fatal chan<- string
 }
@@ -468,11 +470,20 @@ func (l *serverLogger) Noticef(format string, v ...any) {
 }
 
 func (l *serverLogger) Warnf(format string, v ...any) {
-	l.log.Warn("nats-server: " + fmt.Sprintf(format, v...)) //nolint:sloglint // the server's own words
+	l.limited(slog.LevelWarn, format, v)
 }
 
 func (l *serverLogger) Errorf(format string, v ...any) {
-	l.log.Error("nats-server: " + fmt.Sprintf(format, v...)) //nolint:sloglint // the server's own words
+	l.limited(slog.LevelError, format, v)
+}
+
+// limited logs what clients can cause, such as wrong passwords. The format of what is
+// about a client begins with its address and ends with what it did.
+func (l *serverLogger) limited(level slog.Level, format string, v []any) {
+	kind := format[max(0, strings.LastIndex(format, " - ")):]
+	if leftOut, ok := l.lines.Admit(kind, time.Now()); ok {
+		l.log.Log(context.Background(), level, "nats-server: "+fmt.Sprintf(format, v...), loglimit.LeftOut(leftOut)...) //nolint:sloglint // the server's own words
+	}
 }
 
 func (l *serverLogger) Fatalf(format string, v ...any) {
