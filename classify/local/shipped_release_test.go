@@ -4,7 +4,9 @@ package local_test
 
 import (
 	"os"
+	"regexp"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,4 +43,19 @@ func TestShippedIsWhatTrainingFinds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, len(want), len(data), generate)
 	require.True(t, string(want) == string(data), generate)
+}
+
+// docs/scaling.md says what each part takes, in MB.
+func TestSizesAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/scaling.md")
+	require.NoError(t, err)
+	sizes := local.ShippedSizes()
+	sizes["vectors of the English texts"] = len(vectors.OpenBundled().Numbers())
+	for part, bytes := range sizes {
+		row := regexp.MustCompile(`(?m)^\| ` + part + `[^|]*\| ([0-9.]+) \|`).FindSubmatch(doc)
+		require.NotNil(t, row, "docs/scaling.md has no row for the %s", part)
+		stated, err := strconv.ParseFloat(string(row[1]), 64)
+		require.NoError(t, err)
+		require.InDelta(t, float64(bytes)/1e6, stated, 0.1+0.1*stated, "docs/scaling.md states another size of the %s", part)
+	}
 }

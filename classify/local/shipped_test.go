@@ -1,12 +1,14 @@
 package local_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify/local"
+	"intenthint/classify/vectors"
 	"intenthint/intents"
 )
 
@@ -38,4 +40,26 @@ func TestShippedAnswersAsTrainingDoes(t *testing.T) {
 	}
 	require.Greater(t, asked, 200)
 	require.Greater(t, float64(same), 0.98*float64(asked), "%d of %d", same, asked)
+}
+
+// What is shipped is used where it lies: beside it there are the catalogue's texts by row
+// and little else.
+func TestShippedTakesLittleMemory(t *testing.T) {
+	catalog := intents.Bundled()
+	if !local.HasShipped(catalog) {
+		t.Skip("the weights in the binary are older than the built-in intents")
+	}
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := live()
+	m := local.Train(catalog)
+	e := local.ShippedEmbedded(m, vectors.OpenBundled())
+	after := live()
+	require.NotNil(t, e)
+	require.Less(t, int64(after)-int64(before), int64(4<<20), "bytes on the heap")
+	runtime.KeepAlive(m)
 }

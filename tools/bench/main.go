@@ -73,6 +73,7 @@ type settings struct {
 	longSessions, longTurns, shortTurns    int
 	rhythm                                 time.Duration
 	existing, starts                       int
+	repeat                                 int
 
 	only          []string
 	json          bool
@@ -84,7 +85,7 @@ var full = settings{
 	events: 30_000, eventSessions: 5000, eventRounds: 3, consumers: []int{1, 2, 4}, rest: 5 * time.Second,
 	interleavedEvents: 60_000, interleavedSessions: []int{200, 5000}, interleavedCalls: []int{5, 200},
 	longSessions: 40, longTurns: 600, shortTurns: 5, rhythm: 500 * time.Millisecond,
-	existing: 10_000, starts: 5,
+	existing: 10_000, starts: 5, repeat: 3,
 }
 
 // quick only shows whether everything works.
@@ -93,7 +94,7 @@ var quick = settings{
 	events: 200, eventSessions: 50, eventRounds: 1, consumers: []int{1, 2},
 	interleavedEvents: 200, interleavedSessions: []int{5, 20}, interleavedCalls: []int{5, 20},
 	longSessions: 4, longTurns: 30, shortTurns: 2, rhythm: 60 * time.Millisecond,
-	existing: 200, starts: 1,
+	existing: 200, starts: 1, repeat: 1,
 }
 
 // errUsage means that the arguments are wrong, which is already on standard error.
@@ -141,6 +142,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.DurationVar(&s.rhythm, "rhythm", s.rhythm, "sessions: time between two events of a session")
 	flags.IntVar(&s.existing, "existing", s.existing, "start: existing sessions")
 	flags.IntVar(&s.starts, "starts", s.starts, "start: starts of each kind, of which the median counts")
+	flags.IntVar(&s.repeat, "repeat", s.repeat, "how often each part is measured: the median counts, and a ratio has its spread beside it")
 	numbers(flags, "consumers", "events: `numbers` of concurrent consumers", &s.consumers)
 	flags.IntVar(&s.interleavedEvents, "interleaved-events", s.interleavedEvents, "interleaved: events of each workload at most, also in the middle of a turn")
 	numbers(flags, "interleaved-sessions", "interleaved: `numbers` of sessions that have their turns at the same time", &s.interleavedSessions)
@@ -151,7 +153,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		}
 		return s, errUsage
 	}
-	switch least := min(s.requests, s.requesters, s.sessions, s.rounds, s.eventRounds, s.events, s.eventSessions, s.interleavedEvents, s.longSessions, s.longTurns, s.existing, s.starts); {
+	switch least := min(s.requests, s.requesters, s.sessions, s.rounds, s.eventRounds, s.events, s.eventSessions, s.interleavedEvents, s.longSessions, s.longTurns, s.existing, s.starts, s.repeat); {
 	case flags.NArg() > 0:
 		fmt.Fprintf(stderr, "bench: unexpected argument %q\n", flags.Arg(0))
 	case least < 1 || s.round <= 0 || s.rhythm <= 0 || s.pause < 0:
@@ -204,18 +206,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := report{machine: m}
+	m.SyncBefore = syncTime(b.temp).Seconds()
+	var all []table
 	for _, p := range parts {
 		if len(s.only) > 0 && !slices.Contains(s.only, p.name) {
 			continue
 		}
-		b.say("%s: %s", p.name, p.about)
-		tables, err := p.measure(b, ctx)
+		tables, err := b.measured(ctx, p)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return err
 		}
-		report.Tables = append(report.Tables, tables...)
+		all = append(all, tables...)
 	}
+	m.LoadAfter, m.SyncAfter = load(), syncTime(b.temp).Seconds()
+	report := report{machine: m, Tables: all}
 	b.say("done")
 	if s.json {
 		enc := json.NewEncoder(stdout)
@@ -244,8 +248,14 @@ type machine struct {
 	System     string `json:"system"`
 	Go         string `json:"go"`
 	NATSServer string `json:"natsServer"`
-	// Load is the system's load average over the minute before the start.
-	Load string `json:"load,omitempty"`
+	// Load is the system's load average over the minute before the start, LoadAfter
+	// that before the end.
+	Load      string `json:"load,omitempty"`
+	LoadAfter string `json:"loadAfter,omitempty"`
+	// SyncBefore and SyncAfter are how long the disk takes to store 2 kB for good, in
+	// seconds; 0 if that is not known.
+	SyncBefore float64 `json:"syncBefore,omitempty"`
+	SyncAfter  float64 `json:"syncAfter,omitempty"`
 }
 
 var cpuModel = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)
@@ -259,9 +269,15 @@ func thisMachine(now time.Time) machine {
 	if model := cpuModel.FindSubmatch(info); model != nil {
 		m.CPU = string(model[1])
 	}
-	load, _ := os.ReadFile("/proc/loadavg")
-	m.Load, _, _ = strings.Cut(string(load), " ")
+	m.Load = load()
 	return m
+}
+
+// load returns the system's load average over the last minute; "" where it is not known.
+func load() string {
+	data, _ := os.ReadFile("/proc/loadavg")
+	out, _, _ := strings.Cut(string(data), " ")
+	return out
 }
 
 func (m machine) String() string {
@@ -275,6 +291,13 @@ func (m machine) String() string {
 	out += fmt.Sprintf(", %s, %s, nats-server %s", m.System, m.Go, m.NATSServer)
 	if m.Load != "" {
 		out += ", load at the start " + m.Load
+	}
+	if m.LoadAfter != "" {
+		out += ", at the end " + m.LoadAfter
+	}
+	if m.SyncBefore > 0 && m.SyncAfter > 0 {
+		seconds := func(s float64) string { return durationText(time.Duration(s * float64(time.Second))) }
+		out += fmt.Sprintf(", a sync of 2 kB %s at the start, %s at the end", seconds(m.SyncBefore), seconds(m.SyncAfter))
 	}
 	return out
 }

@@ -78,4 +78,6 @@ func TestMachine(t *testing.T) {
 	require.Equal(t, "2026-11-21, 2 CPUs, linux/amd64, go1.26, nats-server 2.15.2", m.String())
 	m.CPU, m.GOMAXPROCS, m.Load = "Model", 1, "0.10"
 	require.Equal(t, "2026-11-21, 2 CPUs (Model), GOMAXPROCS 1, linux/amd64, go1.26, nats-server 2.15.2, load at the start 0.10", m.String())
+	m.LoadAfter, m.SyncBefore, m.SyncAfter = "1.50", 0.0003, 0.002
+	require.Equal(t, "2026-11-21, 2 CPUs (Model), GOMAXPROCS 1, linux/amd64, go1.26, nats-server 2.15.2, load at the start 0.10, at the end 1.50, a sync of 2 kB 300 µs at the start, 2.00 ms at the end", m.String())
 }
