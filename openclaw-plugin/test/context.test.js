@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,8 +13,8 @@ import { connect } from "@nats-io/transport-node";
 import { readOptions } from "../src/config.js";
 import { place } from "../src/server.js";
 import { build, eventually, freePort } from "./consumer.js";
-import { forget, gateway } from "./gateway.js";
-import { startNats } from "./site.js";
+import { CTX, forget, gateway } from "./gateway.js";
+import { launch, startNats } from "./site.js";
 
 const home = mkdtempSync(join(tmpdir(), "intenthint-contexts-"));
 process.env.XDG_CONFIG_HOME = home;
@@ -43,6 +43,16 @@ function found(options) {
 
 /** @param {ReturnType<typeof gateway>} g */
 const asked = (g) => g.fire("before_prompt_build", { prompt: "hello", messages: [] });
+
+/** A turn of a gateway with the options. @param {object} options @param {string} id */
+async function turn(options, id) {
+  const g = gateway(options);
+  const ctx = { ...CTX, sessionId: id, runId: id };
+  await g.fire("gateway_start", { port: 1 }, {});
+  const result = /** @type {any} */ (await g.fire("before_prompt_build", { prompt: "can you review my pull request before I merge it?", messages: [] }, ctx));
+  await g.fire("agent_end", { runId: id, messages: [{ role: "assistant", content: "Done." }] }, ctx);
+  return { g, hint: result?.prependContext };
+}
 
 describe("place", () => {
   const nobody = { natsUrl: ["nats://127.0.0.1:4222"], user: "", password: "", token: "", natsCreds: "", natsNkey: "", natsCa: "", natsInboxPrefix: "", named: false };
@@ -118,6 +128,30 @@ describe("with a server", () => {
     await service.close();
     await forget();
     await nats.stop();
+  });
+
+  test("a consumer with its defaults makes the gateway's user", async () => {
+    const [port, data] = [await freePort(), join(built.directory, "data")];
+    const settings = { HINT_NATS_PORT: String(port), HINT_DATA_DIR: data, HINT_HTTP_ADDR: "off", HINT_LOG_FORMAT: "json", HINT_EMBEDDING_MODEL: "off" };
+    const consumer = await launch(built.binary, [], settings, '"ready"');
+    const file = join(data, "nats", "gateway.json");
+    try {
+      const refused = await turn({ natsPort: port }, "nobody");
+      assert.equal(refused.hint, undefined);
+      assert.match(refused.g.log.join("\n"), /Authorization Violation/);
+      await forget();
+      for (const [id, options, shared] of /** @type {Array<[string, object, boolean]>} */ ([["file", { natsContext: file }, false], ["shared", { natsPort: port }, true]])) {
+        if (shared) context(readFileSync(file, "utf8"));
+        const { g, hint } = await turn(options, id);
+        assert.match(hint ?? g.log.join("\n"), /^intent: CODE_REVIEW/m);
+        await eventually("its event is stored", () => g.shared().bridge.status().stored >= 1, 60_000);
+        assert.equal(g.shared().bridge.status().refused, 0);
+        await forget();
+      }
+    } finally {
+      await forget();
+      await consumer.stop();
+    }
   });
 
   test("a program that asks for no user gets no password", async () => {
