@@ -66,7 +66,7 @@ func documented(t *testing.T) map[string]metricDoc {
 	for _, e := range knowhub.New(knowhub.Options{}).Endpoints("") {
 		m.service.Expect(e.Name)
 	}
-	for _, source := range []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM, payload.SourceCache, payload.SourceFastpath} {
+	for _, source := range []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM, payload.SourceSystemOne, payload.SourceCache, payload.SourceFastpath} {
 		m.hints.Hinted(source, anyIntent, 0)
 	}
 	families, err := m.Gather()

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"intenthint/classify"
 	"intenthint/config"
@@ -16,6 +17,9 @@ import (
 // cached instructions survive changes of these.
 type models struct {
 	chain *model.Chain // nil in local mode
+	// decider is HINT_MODEL where that answers typed questions, nil where it answers
+	// prompts; then chain holds the others.
+	decider *model.Decider
 	// limit bounds the calls of chain; embedding bounds those of an embedding
 	// model that has no limit of its own.
 	limit, embedding *model.Limit
@@ -28,7 +32,14 @@ func newModels(cfg *config.Config, o Observer, breakers, writers *model.Breakers
 	c := cfg.Classifier
 	m.limit, m.embedding = model.NewLimit(c.MaxInflight), model.NewLimit(c.MaxInflight)
 	if c.Mode != classify.ModeLocal {
-		if m.chain, err = chain(c, o, breakers, c.Model, c.Fallback); err != nil {
+		if m.decider, err = decider(c, o, breakers, c.Model); err != nil {
+			return models{}, err
+		}
+		refs := []string{c.Model, c.Fallback}
+		if m.decider != nil {
+			refs = refs[1:]
+		}
+		if m.chain, err = chain(c, o, breakers, refs...); err != nil {
 			return models{}, err
 		}
 	}
@@ -56,6 +67,9 @@ func (m models) classifier(cfg *config.Config, local classify.Local, tier *Tier,
 	var llm classify.Model
 	if m.chain != nil {
 		llm = classify.LLM{Chain: m.chain}
+	}
+	if m.decider != nil {
+		llm = classify.SystemOne{Decider: m.decider, Next: llm}
 	}
 	return classify.New(cfg.Classifier.Mode, local, llm, opts)
 }
@@ -93,6 +107,20 @@ func decider(c config.Classifier, o Observer, breakers *model.Breakers, ref stri
 		o.models.Expect(ref)
 	}
 	return model.NewDecider(found.Ref, found, model.Options{Observer: o, Breakers: breakers}), nil
+}
+
+// promptModel returns the program's model for questions in words: HINT_MODEL, or the
+// fallback where that answers typed questions only.
+func promptModel(c config.Classifier) string {
+	if c.Providers[providerOf(c.Model)].API == provider.APISystemOne {
+		return c.Fallback
+	}
+	return c.Model
+}
+
+func providerOf(ref string) string {
+	name, _, _ := strings.Cut(ref, "/")
+	return name
 }
 
 // prepared is a configuration with everything that is derived from it alone. It

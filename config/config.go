@@ -413,7 +413,7 @@ func (c *Config) doubts() []Warning {
 	for _, name := range unencrypted(c.Classifier.Providers) {
 		warn("HINT_PROVIDERS", name, " is asked over http:// on another machine: its key and people's messages can be read on the way")
 	}
-	_, first := registry.Resolve(c.Classifier.Model)
+	first := registry.Check(c.Classifier.Model)
 	_, second := registry.Resolve(c.Classifier.Fallback)
 	var embedding string
 	if c.Classifier.Embedding != EmbeddingBuiltIn && c.Classifier.Embedding != EmbeddingOff {

@@ -67,6 +67,7 @@ var (
 		{payload.SourceLocal, "local"},
 		{payload.SourceEmbedding, "embedding"},
 		{payload.SourceLLM, "llm"},
+		{payload.SourceSystemOne, "systemone"},
 		{payload.SourceFastpath, "fastpath"},
 	}
 	feedbacks = []option{

@@ -28,7 +28,7 @@ const (
 const maxIntents = 1000
 
 // sources are the sources that classify a message.
-var sources = []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM}
+var sources = []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM, payload.SourceSystemOne}
 
 // confidenceBuckets are tenths: thresholds, which the histogram helps to
 // choose, are rarely finer.

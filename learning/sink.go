@@ -80,7 +80,7 @@ func chatOf(ctx payload.Context) string {
 
 // confident reports whether a model's answer is confident enough to be learnt.
 func confident(r *payload.Classification) bool {
-	return r != nil && r.Source == payload.SourceLLM && r.Confidence >= record.LessonConfidence && r.Intent != intents.FallbackID
+	return r != nil && payload.OfModel(r.Source) && r.Confidence >= record.LessonConfidence && r.Intent != intents.FallbackID
 }
 
 // Sink makes examples from facts. It is idempotent and independent of their

@@ -24,7 +24,13 @@ const (
 	SourceCache     = "cache"
 	SourceEmbedding = "embedding"
 	SourceFastpath  = "fastpath"
+	// SourceSystemOne is a model that was asked typed questions.
+	SourceSystemOne = "systemone"
 )
+
+// OfModel reports whether a source is a model of a provider that was asked about the
+// intent.
+func OfModel(source string) bool { return source == SourceLLM || source == SourceSystemOne }
 
 // Values of the complexity of a message (contract §6).
 const (

@@ -130,7 +130,7 @@ func labelOf(turn *store.Turn, minConfidence float64) (Lesson, Unfit) {
 		l.Intent = result.Intent
 		return l, ""
 	}
-	if result == nil || result.Source != payload.SourceLLM || result.Confidence < LessonConfidence || result.Intent == intents.FallbackID {
+	if result == nil || !payload.OfModel(result.Source) || result.Confidence < LessonConfidence || result.Intent == intents.FallbackID {
 		return Lesson{}, Unjudged
 	}
 	return Lesson{Intent: result.Intent, Source: LessonModel, By: result.Model, At: turn.Begin.TS, ID: turn.Begin.ID}, ""

@@ -130,7 +130,7 @@ func (o *ReplayOptions) admit(t *Turn) reason {
 		return blank
 	case t.Confidence == nil && !o.Unanswered:
 		return unanswered
-	case t.Source == payload.SourceLLM && !o.Models:
+	case payload.OfModel(t.Source) && !o.Models:
 		return byModel
 	}
 	return compared

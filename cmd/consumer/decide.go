@@ -198,18 +198,36 @@ func (c *decideLsCmd) Run(inv *cli.Invocation) error {
 	if c.JSON {
 		return cli.PrintJSON(inv, tallies)
 	}
+	known, err := rubricsIn(inv.Ctx, decide.StoreOf(app.Layout(inv.Config), b.JS, inv.Quiet()))
+	if err != nil {
+		return err
+	}
 	if len(tallies) == 0 {
 		_, err := fmt.Fprintln(inv.Stderr, "no decisions")
 		return err
 	}
 	w := tabwriter.NewWriter(inv.Stdout, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "RUBRIC\tNAME\tTYPE\tDECISIONS\tLOCAL\tMODEL\tZERO\tMARKED\tRIGHT\tTOKENS\tLAST")
+	_, _ = fmt.Fprintln(w, "RUBRIC\tNAME\tTYPE\tDECISIONS\tLOCAL\tMODEL\tZERO\tMARKED\tRIGHT\tTOKENS\tSTUDENT\tLAST")
 	for _, t := range tallies {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", t.Rubric, text.OneLine(t.Name, 40), t.Type, t.Decisions,
-			t.Sources[decide.Local], t.Sources[decide.Model], t.Sources[decide.Zero], t.Marked, t.Right, t.Tokens.In+t.Tokens.Out,
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\n", t.Rubric, text.OneLine(t.Name, 40), t.Type, t.Decisions,
+			t.Sources[decide.Local], t.Sources[decide.Model], t.Sources[decide.Zero], t.Marked, t.Right, t.Tokens.In+t.Tokens.Out, studentOf(known, t.Rubric),
 			t.Last.In(inv.Config.Timezone.Location).Format("2006-01-02 15:04"))
 	}
 	return w.Flush()
+}
+
+// studentOf says how sure the student of a rubric must be to answer alone.
+func studentOf(known []decide.Rubric, rubric string) string {
+	at := slices.IndexFunc(known, func(r decide.Rubric) bool { return r.ID == rubric })
+	switch {
+	case at < 0:
+		return "-"
+	case known[at].Standing.Threshold > 0:
+		return fmt.Sprintf("from %.3f", known[at].Standing.Threshold)
+	case known[at].Standing.Back > 0:
+		return "taken back"
+	}
+	return "learns"
 }
 
 // rubricNamed returns the fingerprint that a person means: itself, or the name of a

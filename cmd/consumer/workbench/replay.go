@@ -205,7 +205,7 @@ type modelOnly struct {
 // Classify fails if another answer was given in place of the model's.
 func (a modelOnly) Classify(ctx context.Context, in classify.Input) (payload.Classification, error) {
 	c, err := a.Classifier.Classify(ctx, in)
-	if err == nil && c.Source != payload.SourceLLM && c.Confidence < a.accept {
+	if err == nil && !payload.OfModel(c.Source) && c.Confidence < a.accept {
 		return c, classify.ErrFailed
 	}
 	return c, err
