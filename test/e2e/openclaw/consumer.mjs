@@ -26,22 +26,20 @@ export class Consumer {
   async start() {
     this.http ??= `127.0.0.1:${await freePort()}`;
     await mkdir(this.dir, { recursive: true });
-    this.process = new Process(join(bin, "consumer"), [], {
-      cwd: this.dir,
-      env: {
-        PATH: process.env.PATH,
-        HOME: this.dir,
-        HINT_DATA_DIR: join(this.dir, "data"),
-        HINT_CONFIG: this.config,
-        HINT_HTTP_ADDR: this.http,
-        HINT_AUTH: "off", // these tests are about something else
-        HINT_LOG_FORMAT: "json",
-        HINT_REPEAT: "always", // most tests look at the hint of every turn
-        HINT_MIN_CONFIDENCE: "0", // and send texts that mean nothing
-        ...this.site?.settings("consumer"),
-        ...this.settings,
-      },
-    });
+    this.env = {
+      PATH: process.env.PATH,
+      HOME: this.dir,
+      HINT_DATA_DIR: join(this.dir, "data"),
+      HINT_CONFIG: this.config,
+      HINT_HTTP_ADDR: this.http,
+      HINT_AUTH: "off", // these tests are about something else
+      HINT_LOG_FORMAT: "json",
+      HINT_REPEAT: "always", // most tests look at the hint of every turn
+      HINT_MIN_CONFIDENCE: "0", // and send texts that mean nothing
+      ...this.site?.settings("consumer"),
+      ...this.settings,
+    };
+    this.process = new Process(join(bin, "consumer"), [], { cwd: this.dir, env: this.env });
     await until("the consumer is ready", async () => {
       if (!this.process.alive) throw new Error(`the consumer has ended:\n${this.process.output}`);
       return (await this.#get("/readyz"))?.ok;
@@ -55,6 +53,12 @@ export class Consumer {
 
   kill() {
     return this.process.kill();
+  }
+
+  /** What a command of the consumer prints, in the environment of this one. */
+  async run(...args) {
+    const { stdout } = await promisify(execFile)(join(bin, "consumer"), args, { cwd: this.dir, env: this.env });
+    return stdout;
   }
 
   async #get(path) {
