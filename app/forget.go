@@ -46,6 +46,9 @@ type Forgotten struct {
 	Events, DeadLetters int
 	// Parts are what the parts of the program have removed, by what it is.
 	Parts map[string]int
+	// Whole is set once nothing is left, also if an error says that something else could
+	// not be done.
+	Whole bool
 }
 
 // Nothing reports whether nothing was removed.
@@ -124,9 +127,13 @@ const maxRounds = 4
 // Its events are deleted only once the consumer processes have applied them, and
 // the document after them. This is repeated until nothing is left: no event in
 // flight can bring back a part of the session. The error is [ErrInUse] if
-// events keep arriving, or are not applied.
+// events keep arriving, or are not applied. What parts keep of it goes before the
+// document and once more at the end, so that after an error the session is still found.
 func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgotten, err error) {
 	trail, token := f.trail(session, key), subjects.Name(session)
+	if err := f.forgetParts(ctx, session, &out); err != nil {
+		return out, err
+	}
 	var notRecorded error
 	for round := 1; ; round++ {
 		n, last, err := trail.Count(ctx)
@@ -163,6 +170,7 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 			if err == nil {
 				err = f.forgetParts(ctx, session, &out)
 			}
+			out.Whole = err == nil
 			return out, errors.Join(notRecorded, err, notNotified)
 		case round == maxRounds:
 			return out, errors.Join(notRecorded, fmt.Errorf("%w: events of %q keep arriving; remove it again when it has ended", ErrInUse, session))

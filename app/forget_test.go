@@ -80,7 +80,7 @@ func TestForgetWaitsForEventsThatAConsumerHolds(t *testing.T) {
 	require.NoError(t, held.DoubleAck(t.Context()))
 	o := <-ended
 	require.NoError(t, o.err)
-	require.Equal(t, app.Forgotten{Stored: []string{"s.json"}, Events: 1}, o.done)
+	require.Equal(t, app.Forgotten{Stored: []string{"s.json"}, Events: 1, Whole: true}, o.done)
 	_, err = sessions.Get(t.Context(), "s")
 	require.ErrorIs(t, err, store.ErrNotFound)
 }

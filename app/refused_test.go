@@ -61,6 +61,7 @@ func TestForgetReportsARefusedDelete(t *testing.T) {
 			require.NotErrorIs(t, err, app.ErrInUse)
 			require.Equal(t, row.removed, done.Events)
 			require.Zero(t, done.DeadLetters)
+			require.False(t, done.Whole)
 			stream, err := js.Stream(t.Context(), layout.DeadLetterStream())
 			require.NoError(t, err)
 			require.EqualValues(t, 1, stream.CachedInfo().State.Msgs)

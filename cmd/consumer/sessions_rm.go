@@ -71,17 +71,29 @@ func (c *sessionsRmCmd) Run(inv *cli.Invocation) error {
 	}
 	for _, s := range chosen {
 		done, err := forgetter.Forget(inv.Ctx, s.name, s.key)
-		if !done.Nothing() {
-			_, _ = fmt.Fprintf(inv.Stdout, "removed %s: %s\n", text.OneLine(s.name, 200), describeForgotten(done))
-		}
-		if err != nil {
+		switch {
+		case err != nil && !done.Whole:
+			failed = append(failed, notGone(s.name, done, err))
+		case err != nil:
 			failed = append(failed, err)
+			fallthrough
+		case !done.Nothing():
+			_, _ = fmt.Fprintf(inv.Stdout, "removed %s: %s\n", text.OneLine(s.name, 200), describeForgotten(done))
 		}
 		if inv.Ctx.Err() != nil {
 			break
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// notGone is the error for a session of which something may be left.
+func notGone(name string, done app.Forgotten, err error) error {
+	so := "nothing of it is removed yet"
+	if !done.Nothing() {
+		so = "removed so far: " + describeForgotten(done)
+	}
+	return fmt.Errorf("session %s is not gone (%s); run consumer sessions rm again for it: %w", text.OneLine(name, 200), so, err)
 }
 
 // choose returns the sessions that the arguments name, and the arguments that

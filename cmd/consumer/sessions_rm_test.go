@@ -249,6 +249,7 @@ func TestSessionsRmNamesTheMissingRight(t *testing.T) {
 	require.Equal(t, exitFailed, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "permission denied")
+	require.Contains(t, stderr, "session s1 is not gone (nothing of it is removed yet); run consumer sessions rm again for it: ")
 	require.FileExists(t, filepath.Join(cfg.Store.SessionsDir, "s1.json"), "nothing was removed")
 	code, stdout, stderr = at.command("operator", settings, "sessions", "rm", "--yes", "s1")
 	require.Zero(t, code, stderr)

@@ -70,6 +70,7 @@ type Bus struct {
 	work    sync.WaitGroup
 	closed  chan struct{} // closed by the client
 	denied  atomic.Pointer[deliveryDenial]
+	drops   drops
 	options Options
 	target  string
 }
@@ -202,9 +203,13 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 		nats.Timeout(o.connectTime()),
 		nats.DrainTimeout(10 * time.Second),
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				o.Log.Warn("NATS connection lost", "error", err)
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if err == nil {
+				return
+			}
+			o.Log.Warn("NATS connection lost", "error", err)
+			if b.drops.note(time.Now()) {
+				o.Log.Warn("NATS connection lost again and again", "cause", "the server's max_pending may be too small", "setting", "max_pending", "needed", size(int64(PullBytes(nc))))
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {

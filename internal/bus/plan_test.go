@@ -184,6 +184,22 @@ func TestDurableDifferences(t *testing.T) {
 	}
 }
 
+// A bound below a pull is a warning at the start; a smaller one than ours is not.
+func TestBoundOfUnacknowledgedEvents(t *testing.T) {
+	t.Parallel()
+	l := testLayout()
+	r := durableResource{l.Stream, l.durable(l.Durables()[0]), l.Prefix}
+	for bound, effect := range map[int]string{
+		1: "all processes together hold at most 1 events at a time, which is slow", PullMessages: "", 20000: "", -1: "",
+	} {
+		have := r.want
+		have.MaxAckPending = bound
+		got := r.differences(have, pullBytes, time.Now())
+		require.Len(t, got, 1)
+		require.Equal(t, effect, got[0].Effect, bound)
+	}
+}
+
 func TestFilteredDurableDifferences(t *testing.T) {
 	t.Parallel()
 	l := testLayout()

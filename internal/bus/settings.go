@@ -271,8 +271,11 @@ func (r durableResource) differences(have jetstream.ConsumerConfig, bytes int, n
 	}
 	out := compare(durableSettings, have, r.want)
 	for i, d := range out {
-		if d.Field == "max_bytes" {
+		switch {
+		case d.Field == "max_bytes":
 			out[i].Effect = "pull requests for " + size(int64(bytes)) + " are refused"
+		case d.Field == "max_ack_pending" && have.MaxAckPending > 0 && have.MaxAckPending < PullMessages:
+			out[i].Effect = "all processes together hold at most " + strconv.Itoa(have.MaxAckPending) + " events at a time, which is slow"
 		}
 	}
 	return out
