@@ -155,6 +155,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.work.Go(func() { events.WatchStreams(ctx, a.events.JS, a.layout, a.metrics.events) })
 	a.work.Go(func() { a.metrics.countSessions(ctx, a.sessions, a.log) })
 	a.work.Go(func() { a.warnMissingPermissions(ctx) })
+	a.work.Go(func() { returnBursts(ctx) })
 	a.work.Go(func() { sweep(ctx, a.sessions, a.cfg.Store.Retention, a.log) })
 	a.showSystem(ctx)
 	a.health.serving.Store(true)
