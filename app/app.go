@@ -33,7 +33,9 @@ import (
 type Options struct {
 	// Version is the program's semantic version.
 	Version string
-	Log     *slog.Logger
+	// Commit is what it was built from, "" if unknown.
+	Commit string
+	Log    *slog.Logger
 	// Level is the level of Log; a configuration reload sets it.
 	Level *slog.LevelVar
 	// Ready, if not nil, is called by [App.Run] once requests are answered.
@@ -94,7 +96,7 @@ func New(cfg *config.Config, o Options) *App {
 		cfg: cfg, opts: o, log: o.Log, running: map[string]*part.Running{},
 		catalogued: make(chan error, 1), loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
 	}
-	a.metrics = NewMetrics(o.Version)
+	a.metrics = NewMetrics(o.Version, o.Commit)
 	a.live = newLive(cfg, a.metrics, o.Log, o.Level)
 	a.parts = append(parts(a), o.Parts...)
 	a.metrics.register(a.parts)
@@ -312,7 +314,7 @@ func (a *App) takeRequests(ctx context.Context) error {
 	service, err := bus.StartService(a.grace, a.requests.NC, bus.ServiceOptions{
 		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Metrics: a.metrics.service, Log: a.log,
 		Description: "Answers OpenClaw decision hooks with a routing hint",
-		Metadata:    map[string]string{"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind},
+		Metadata:    map[string]string{"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind, "commit": a.opts.Commit},
 	}, endpoints...)
 	if err != nil {
 		return err

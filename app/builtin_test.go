@@ -41,7 +41,7 @@ func TestTheBuiltInEncoderHelps(t *testing.T) {
 	catalog, _, err := app.LoadCatalog(cfg.IntentsDir, quiet)
 	require.NoError(t, err)
 	words := local.Train(catalog)
-	observer := app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}
+	observer := app.Observer{Metrics: app.NewMetrics("0.0.0", ""), Log: quiet}
 	var done int
 	tier, err := app.MakeTier(t.Context(), cfg, catalog, words, observer, func(n, _ int) { done = n })
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestTheBuiltInEncoderWithoutEnglishIntents(t *testing.T) {
 	cfg := apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": dir, "HINT_EMBEDDING_MODEL": config.EmbeddingBuiltIn})
 	catalog, _, err := app.LoadCatalog(dir, quiet)
 	require.NoError(t, err)
-	tier, err := app.MakeTier(t.Context(), cfg, catalog, local.Train(catalog), app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}, nil)
+	tier, err := app.MakeTier(t.Context(), cfg, catalog, local.Train(catalog), app.Observer{Metrics: app.NewMetrics("0.0.0", ""), Log: quiet}, nil)
 	require.NoError(t, err)
 	require.Nil(t, tier)
 }
@@ -96,7 +96,7 @@ func TestIntentsNewerThanTheirWeights(t *testing.T) {
 	}
 	t.Parallel()
 	cfg := apptest.Settle(t, map[string]string{"HINT_EMBEDDING_MODEL": "builtin"})
-	observer := app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}
+	observer := app.Observer{Metrics: app.NewMetrics("0.0.0", ""), Log: quiet}
 	encoded := 0
 	tierOf := func(catalog *intents.Catalog) *app.Tier {
 		encoded = 0
@@ -174,7 +174,7 @@ func BenchmarkBothKindsOfMessage(b *testing.B) {
 	cfg := apptest.Settle(b, map[string]string{"HINT_EMBEDDING_MODEL": "builtin"})
 	catalog := intents.Bundled()
 	words := local.Train(catalog)
-	observer := app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}
+	observer := app.Observer{Metrics: app.NewMetrics("0.0.0", ""), Log: quiet}
 	tier, err := app.MakeTier(b.Context(), cfg, catalog, words, observer, nil)
 	require.NoError(b, err)
 	classifier, err := app.NewClassifier(cfg, words, tier, observer, nil)

@@ -20,7 +20,7 @@ var NewRebuilder = newRebuilder
 // NewAnswering returns what answers before_prompt_build, without a server.
 func NewAnswering(cfg *config.Config) (*hook.Runner, error) {
 	log := slog.New(slog.DiscardHandler)
-	l := newLive(cfg, NewMetrics("test"), log, new(slog.LevelVar))
+	l := newLive(cfg, NewMetrics("test", ""), log, new(slog.LevelVar))
 	if err := l.load(); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func allOn(t *testing.T) *config.Config {
 // it can have.
 func documented(t *testing.T) map[string]metricDoc {
 	t.Helper()
-	m := NewMetrics("VERSION")
+	m := NewMetrics("VERSION", "COMMIT")
 	m.register(Parts())
 	m.models.Expect(anyModel)
 	m.events.Expect("sessions", nil)

@@ -48,8 +48,8 @@ const (
 )
 
 // NewMetrics returns metrics in a registry of their own.
-func NewMetrics(version string) *Metrics {
-	r := telemetry.NewRegistry(version)
+func NewMetrics(version, commit string) *Metrics {
+	r := telemetry.NewRegistry(version, commit)
 	auto := promauto.With(r)
 	m := &Metrics{
 		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r), hints: hint.NewMetrics(r), service: bus.NewMetrics(r),

@@ -19,15 +19,15 @@ import (
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	m := NewMetrics("v1.2.3")
+	m := NewMetrics("v1.2.3", "abc")
 	m.reload(reloadConfig, nil)
 	m.reload(reloadConfig, errors.New("bad"))
 	m.reload(reloadIntents, nil)
 	m.embedding(true)
 	require.NoError(t, testutil.GatherAndCompare(m.Registry, strings.NewReader(`
-# HELP intenthint_build_info The version of the program; always 1.
+# HELP intenthint_build_info The version of the program and the commit it was built from; always 1.
 # TYPE intenthint_build_info gauge
-intenthint_build_info{version="v1.2.3"} 1
+intenthint_build_info{commit="abc",version="v1.2.3"} 1
 # HELP intenthint_embedding_ready 1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing.
 # TYPE intenthint_embedding_ready gauge
 intenthint_embedding_ready 1
@@ -50,7 +50,7 @@ intenthint_reloads_total{result="ok",what="intents"} 1
 
 func TestMetricNamesPassTheLinter(t *testing.T) {
 	t.Parallel()
-	m := NewMetrics("test")
+	m := NewMetrics("test", "")
 	m.models.ModelCalled(model.Call{Ref: "p/m", Outcome: model.OutcomeOK, Duration: time.Second})
 	problems, err := testutil.GatherAndLint(m.Registry)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func (c *counting) Count(context.Context) (int, error) {
 func TestSessionsAreCountedNowAndThen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m, sessions := NewMetrics("test"), &counting{}
+		m, sessions := NewMetrics("test", ""), &counting{}
 		sessions.sessions.Store(3)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -91,7 +91,7 @@ func TestBroadcastMakesOneModelCall(t *testing.T) {
 func TestObserverShowsTheBreaker(t *testing.T) {
 	t.Parallel()
 	var log apptest.Buffer
-	metrics := app.NewMetrics("test")
+	metrics := app.NewMetrics("test", "")
 	o := app.Observer{Metrics: metrics, Log: telemetry.NewLogger(&log, "json", nil)}
 	gauge := func(want int) {
 		t.Helper()

@@ -24,7 +24,7 @@ func TestARejectedConfigurationLeavesNothingBehind(t *testing.T) {
 	good, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()}, Objects()...)
 	require.NoError(t, err)
 	level := new(slog.LevelVar)
-	l := newLive(good, NewMetrics("test"), slog.New(slog.DiscardHandler), level)
+	l := newLive(good, NewMetrics("test", ""), slog.New(slog.DiscardHandler), level)
 	bad := *good
 	bad.Classifier.Mode, bad.Classifier.Model = classify.ModeLLM, "p/m"
 	bad.Classifier.Providers = map[string]provider.Config{"p": {BaseURL: "http://127.0.0.1", API: "no such format"}}
@@ -39,7 +39,7 @@ func TestANewModelOfKnowHubHasSeries(t *testing.T) {
 	t.Parallel()
 	cfg, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()}, Objects()...)
 	require.NoError(t, err)
-	m := NewMetrics("test")
+	m := NewMetrics("test", "")
 	l := newLive(cfg, m, slog.New(slog.DiscardHandler), new(slog.LevelVar))
 	require.NoError(t, l.load())
 	l.train()
@@ -67,7 +67,7 @@ func TestPartsPrepareBeforeAConfigurationIsUsed(t *testing.T) {
 	asking := *local
 	asking.Classifier.Mode, asking.Classifier.Model = classify.ModeLLM, "none/m"
 	asking.Classifier.Providers = map[string]provider.Config{"none": {BaseURL: "http://127.0.0.1:1", API: provider.APIOpenAI}}
-	l := newLive(local, NewMetrics("test"), slog.New(slog.DiscardHandler), new(slog.LevelVar))
+	l := newLive(local, NewMetrics("test", ""), slog.New(slog.DiscardHandler), new(slog.LevelVar))
 	require.NoError(t, l.load())
 	l.train()
 	var prepared, used []string
@@ -108,7 +108,7 @@ func TestLimitsOutliveACatalogue(t *testing.T) {
 	})
 	require.NoError(t, err)
 	cfg.Classifier.Providers = map[string]provider.Config{"none": {BaseURL: "http://127.0.0.1:1", API: provider.APIOpenAI}}
-	l := newLive(cfg, NewMetrics("test"), slog.New(slog.DiscardHandler), new(slog.LevelVar))
+	l := newLive(cfg, NewMetrics("test", ""), slog.New(slog.DiscardHandler), new(slog.LevelVar))
 	require.NoError(t, l.load())
 	l.train()
 	l.serve(hint.New(hint.Options{}))

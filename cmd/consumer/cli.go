@@ -102,6 +102,7 @@ type commandLine struct {
 	Demo       demoCmd       `cmd:"" help:"Show the pages with a day of believable traffic, in a system of its own."`
 	Health     healthCmd     `cmd:"" help:"Ask the running consumer whether it is healthy."`
 	Doctor     doctorCmd     `cmd:"" help:"Check NATS, models, intents, directories and the HTTP port."`
+	Licenses   licensesCmd   `cmd:"" help:"Print the licence texts of what the binary holds."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	HelpOf     helpCmd       `cmd:"" name:"help" help:"Show what a command does and its flags, as --help."`
 	Completion completionCmd `cmd:"" help:"Print a script with which a shell completes commands and flags."`

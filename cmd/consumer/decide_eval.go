@@ -24,7 +24,7 @@ import (
 func rehearse(inv *cli.Invocation, b *bus.Bus, as func(*decide.Settings)) (*decide.Rehearsal, *decide.Store, error) {
 	cfg := *inv.Config
 	cfg.Parts = decide.Declared.With(cfg.Parts, as)
-	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.Quiet()}
+	o := app.Observer{Metrics: app.NewMetrics(version, ""), Log: inv.Quiet()}
 	settings, err := decide.Make(app.ProgramOf(&cfg, o, model.NewBreakers(o)))
 	if err != nil {
 		return nil, nil, err

@@ -49,4 +49,4 @@ func (manCmd) Run(inv *cli.Invocation, parser *kong.Kong) error {
 
 // withoutSettings are the commands that read no settings, so that they work whatever
 // these are.
-var withoutSettings = map[string]bool{"help": true, "help <command>": true, "completion <shell>": true, "man": true, "version": true}
+var withoutSettings = map[string]bool{"help": true, "help <command>": true, "completion <shell>": true, "man": true, "version": true, "licenses": true}

@@ -154,3 +154,10 @@ func TestAFailedStartIsInTheLog(t *testing.T) {
 	require.Less(t, at("start failed"), at("stopped"))
 	require.NotContains(t, stderr.String(), "\nconsumer: ", "said once")
 }
+
+func TestLicencesOfEverything(t *testing.T) {
+	t.Parallel()
+	text, _ := printed(t, exitOK, "licenses")
+	require.Contains(t, text, "github.com/nats-io/nats.go v1.")
+	require.Greater(t, len(text), 50_000)
+}

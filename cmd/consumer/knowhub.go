@@ -38,7 +38,7 @@ func openKnowHub(inv *cli.Invocation) (*experiences, error) {
 	if !knowhub.Declared.In(inv.Config.Parts).Enabled {
 		return nil, errKnowHubOff
 	}
-	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.Quiet()}
+	o := app.Observer{Metrics: app.NewMetrics(version, ""), Log: inv.Quiet()}
 	set, err := knowhub.Make(app.ProgramOf(inv.Config, o, model.NewBreakers(o)))
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (runCmd) Run(inv *cli.Invocation) error {
 			log.Warn("configuration warning", "variable", w.Variable, "warning", w.Message)
 		}
 	})
-	o := app.Options{Version: version, Log: log, Level: level, Listening: func(link string) {
+	o := app.Options{Version: version, Commit: commit(), Log: log, Level: level, Listening: func(link string) {
 		about := []any{"version", version, "config", inv.Config}
 		if link != "" {
 			about = append(about, "pages", link)

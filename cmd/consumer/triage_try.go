@@ -66,7 +66,7 @@ func (c *triageTryCmd) Run(inv *cli.Invocation) error {
 		return err
 	}
 	defer b.Close()
-	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.Quiet()}
+	o := app.Observer{Metrics: app.NewMetrics(version, ""), Log: inv.Quiet()}
 	settings, err := triage.Make(app.ProgramOf(inv.Config, o, model.NewBreakers(o)))
 	if err != nil {
 		return err

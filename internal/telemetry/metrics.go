@@ -18,11 +18,11 @@ var LatencyBuckets = []float64{
 
 // NewRegistry returns a registry with the metrics of the Go runtime, of the
 // process, and the program's version. Each package adds its own.
-func NewRegistry(version string) *prometheus.Registry {
+func NewRegistry(version, commit string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	info := promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{Name: "intenthint_build_info", Help: "The version of the program; always 1."}, []string{"version"})
-	info.WithLabelValues(version).Set(1)
+	info := promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{Name: "intenthint_build_info", Help: "The version of the program and the commit it was built from; always 1."}, []string{"version", "commit"})
+	info.WithLabelValues(version, commit).Set(1)
 	return r
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRegistryHasTheRuntimeAndTheVersion(t *testing.T) {
-	r := NewRegistry("v1.2.3")
+	r := NewRegistry("v1.2.3", "")
 	for _, name := range []string{"go_goroutines", "process_start_time_seconds", "intenthint_build_info"} {
 		n, err := testutil.GatherAndCount(r, name)
 		require.NoError(t, err)

@@ -24,7 +24,7 @@ type trained struct {
 // prints that, and the local classifier answers alone.
 func train(inv *cli.Invocation, catalog *intents.Catalog) (trained, error) {
 	t := trained{local: local.Trained(catalog)}
-	o := app.Observer{Metrics: app.NewMetrics(inv.Version), Log: inv.Quiet()}
+	o := app.Observer{Metrics: app.NewMetrics(inv.Version, ""), Log: inv.Quiet()}
 	bar := cli.NewProgress(inv.Stderr)
 	began := time.Now()
 	var err error
