@@ -90,7 +90,7 @@ func TestEveryYesHasAShortForm(t *testing.T) {
 		}
 		return next(nil)
 	}))
-	require.Equal(t, 13, found, "expand, learn, learnt rm, import, replay, improve, dlq replay, dlq rm, sessions rm, apply, examples rm, knowhub rm, knowhub extract")
+	require.Equal(t, 15, found, "expand, learn, learnt rm, import, replay, improve, dlq replay, dlq rm, sessions rm, apply, examples rm, knowhub rm, knowhub extract, decide replay, decide rm")
 }
 
 // fullDisk is an output that takes nothing.
