@@ -49,7 +49,10 @@ test("manifest: what may hold a credential is sensitive", () => {
 test("package: is what the gateway and a registry want", () => {
   const pkg = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
   const gateway = JSON.parse(source("test/e2e/openclaw/package.json")).dependencies.openclaw;
-  assert.deepEqual(pkg.openclaw.compat, { pluginApi: `>=${gateway}`, minGatewayVersion: gateway });
+  // The lowest version with which the tests of a real gateway have passed.
+  const lowest = "2026.9.5";
+  assert.deepEqual(pkg.openclaw.compat, { pluginApi: `>=${lowest}`, minGatewayVersion: lowest });
+  assert.ok(source("openclaw-plugin/README.md").includes(`OpenClaw](https://docs.openclaw.ai) ${lowest} or later`));
   assert.deepEqual(pkg.openclaw.build, { openclawVersion: gateway, pluginSdkVersion: gateway });
   assert.equal(pkg.peerDependencies.openclaw, pkg.openclaw.compat.pluginApi);
   assert.equal(pkg.openclaw.install.minHostVersion, pkg.openclaw.compat.pluginApi);

@@ -9,6 +9,9 @@ import { freePort, Process, until } from "./process.mjs";
 const bin = process.env.E2E_BIN;
 
 export class Consumer {
+  /** The program. */
+  program = join(bin, "consumer");
+
   /**
    * @param {string} dir where data goes.
    * @param {string} config the gateway's openclaw.json, of which the consumer reads the plugin's entry.
@@ -39,7 +42,7 @@ export class Consumer {
       ...this.site?.settings("consumer"),
       ...this.settings,
     };
-    this.process = new Process(join(bin, "consumer"), [], { cwd: this.dir, env: this.env });
+    this.process = new Process(this.program, [], { cwd: this.dir, env: this.env });
     await until("the consumer is ready", async () => {
       if (!this.process.alive) throw new Error(`the consumer has ended:\n${this.process.output}`);
       return (await this.#get("/readyz"))?.ok;

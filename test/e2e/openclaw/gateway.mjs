@@ -17,6 +17,8 @@ export const stopwatchDir = join(here, "stopwatch");
 export class Gateway {
   #token = randomUUID();
   #waiting = new Map(); // request id → {resolve, reject}
+  /** Where the plugin is. */
+  pluginDir = pluginDir;
 
   /**
    * @param {object} given
@@ -79,7 +81,7 @@ export class Gateway {
         },
       },
       plugins: {
-        ...(plugin && { load: { paths: [pluginDir, stopwatchDir] } }),
+        ...(plugin && { load: { paths: [this.pluginDir, stopwatchDir] } }),
         entries: {
           ...(plugin && {
             [pluginId]: { enabled: true, hooks: { allowConversationAccess: true }, config: plugin },
@@ -119,10 +121,18 @@ export class Gateway {
     await this.configure(config);
   }
 
+  /** Uses another directory of the plugin from the next start on. */
+  async use(dir) {
+    await this.reconfigure(({ plugins }) => {
+      plugins.load.paths = plugins.load.paths.map((path) => (path === this.pluginDir ? dir : path));
+    });
+    this.pluginDir = dir;
+  }
+
   async start() {
     if (!this.port) await this.prepare();
     this.process = new Process(process.execPath, [openclaw, "gateway", "--port", String(this.port), "--bind", "loopback"], { env: this.env, cwd: this.dir });
-    await this.logged("[gateway] ready", 120_000);
+    await this.logged("[gateway] ready", 300_000); // it takes 12 s on a quiet machine
     await this.#connect();
     return this;
   }
