@@ -124,7 +124,7 @@ func (c *Catalog) Skills() []string { return c.root.skills }
 
 // FewExamples is the number of examples below which [Catalog.Thin] names an
 // intent. With 5 examples per intent the local classifier is right on 70 to 79
-// % of the messages of public sets, with 10 on 76 to 86 % (docs/accuracy.md).
+// % of the messages of public sets, with 10 on 76 to 86 % (docs/figures.md).
 const FewExamples = 10
 
 // Thin returns the ids of the intents with fewer than [FewExamples] examples, and

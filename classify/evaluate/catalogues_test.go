@@ -112,7 +112,7 @@ func classifyOwn(ctx context.Context, t *testing.T, embedder *encoder.Embedder, 
 }
 
 // Catalogues of people's own, with three or four examples an intent, and messages
-// that were written before the code they measure: what docs/accuracy.md says must
+// that were written before the code they measure: what docs/figures.md says must
 // hold.
 func TestOwnCatalogues(t *testing.T) {
 	embedder, err := encoder.NewEmbedder(1, encoder.RecentTexts)

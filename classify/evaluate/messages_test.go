@@ -16,7 +16,7 @@ import (
 )
 
 // The messages of testdata, which nobody wrote examples from, against the bundled
-// catalogue and the words alone: what docs/accuracy.md says must hold.
+// catalogue and the words alone: what docs/figures.md says must hold.
 func TestMessages(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "messages.jsonl"))
 	require.NoError(t, err)
