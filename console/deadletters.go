@@ -107,7 +107,7 @@ func (c *Console) listLetters(w http.ResponseWriter, r *http.Request) {
 		c.failLetters(w, err)
 		return
 	}
-	p := c.page("Dead letters", lettersPath, view)
+	p := c.page(r.Context(), "Dead letters", lettersPath, view)
 	p.Notice = c.notices.get(r.URL.Query().Get("did"))
 	c.render(w, http.StatusOK, "deadletters.html", p)
 }
@@ -137,7 +137,7 @@ func (c *Console) showLetter(w http.ResponseWriter, r *http.Request) {
 	case len(rows) == 0:
 		c.message(w, http.StatusNotFound, "Dead letter", "There is no dead letter with this number any more.")
 	default:
-		c.render(w, http.StatusOK, "deadletter.html", c.page("Dead letter", lettersPath, rows[0]))
+		c.render(w, http.StatusOK, "deadletter.html", c.page(r.Context(), "Dead letter", lettersPath, rows[0]))
 	}
 }
 
@@ -228,7 +228,7 @@ func (c *Console) changeLetters(w http.ResponseWriter, r *http.Request) {
 		view.Rows = append(view.Rows, row)
 	}
 	if !o.Sure {
-		c.render(w, http.StatusOK, "confirm.html", c.page("Dead letters", lettersPath, view))
+		c.render(w, http.StatusOK, "confirm.html", c.page(r.Context(), "Dead letters", lettersPath, view))
 		return
 	}
 	done, err := c.carryOutLetters(r, queue, view)

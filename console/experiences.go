@@ -177,6 +177,8 @@ type Reviewed interface {
 	// Find returns at most limit approved experiences that fit the words, but no more
 	// than [knowhub.MaxShown], best first; of one agent, unless agent is "".
 	Find(ctx context.Context, words, agent string, limit int) ([]experience.Experience, error)
+	// Waiting returns how many experiences wait for a person.
+	Waiting(ctx context.Context) (int, error)
 	// Content returns one experience. The error for an unknown id is
 	// [knowhub.ErrUnknown].
 	Content(ctx context.Context, id string) (experience.Experience, error)
@@ -209,6 +211,9 @@ func Experiences(of Reviewed) http.Handler {
 	return p
 }
 
+// Waiting implements [waiter].
+func (x *experiencesPage) Waiting(ctx context.Context) (int, error) { return x.of.Waiting(ctx) }
+
 func (x *experiencesPage) list(w http.ResponseWriter, r *http.Request) {
 	c, experiences := of(r), x.of
 	q := queryOf(r.URL.Query())
@@ -230,7 +235,7 @@ func (x *experiencesPage) list(w http.ResponseWriter, r *http.Request) {
 	for _, e := range found {
 		view.Cards = append(view.Cards, cardOf(e, now))
 	}
-	p := c.page("Experiences", reviewPath, view)
+	p := c.page(r.Context(), "Experiences", reviewPath, view)
 	p.Notice = c.notice(r.Context(), experiences, r.URL.Query())
 	c.render(w, http.StatusOK, "experiences.html", p)
 }
@@ -250,7 +255,7 @@ func (x *experiencesPage) show(title, template string) http.HandlerFunc {
 		}
 		one := cardOf(e, time.Now())
 		one.Alone = true
-		p := c.page(title, reviewPath, one)
+		p := c.page(r.Context(), title, reviewPath, one)
 		p.Notice = c.notice(r.Context(), x.of, r.URL.Query())
 		c.render(w, http.StatusOK, template, p)
 	}

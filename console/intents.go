@@ -164,7 +164,7 @@ func (c *Console) listIntents(w http.ResponseWriter, r *http.Request) {
 			view.Unused = append(view.Unused, i.ID)
 		}
 	}
-	c.render(w, http.StatusOK, "intents.html", c.page("Intents", intentsPath, view))
+	c.render(w, http.StatusOK, "intents.html", c.page(r.Context(), "Intents", intentsPath, view))
 }
 
 // most returns the examples with the most turns.

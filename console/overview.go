@@ -16,6 +16,8 @@ type overviewView struct {
 	Parts []Part
 	// Faults is the number of parts that are not OK.
 	Faults int
+	// Waiting are the pages on which something waits for a person.
+	Waiting []link
 	// Turns are the newest; Live is the address of the live stream, "" while the
 	// process starts.
 	Turns []row
@@ -43,5 +45,12 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
 			view.Turns = append(view.Turns, rowOf(e, source.MinConfidence()))
 		}
 	}
-	c.render(w, http.StatusOK, "overview.html", c.page("Overview", "/", view))
+	p := c.page(r.Context(), "Overview", "/", nil)
+	for _, l := range p.Pages {
+		if l.Waiting > 0 {
+			view.Waiting = append(view.Waiting, l)
+		}
+	}
+	p.View = view
+	c.render(w, http.StatusOK, "overview.html", p)
 }

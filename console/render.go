@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -41,15 +42,23 @@ type page struct {
 }
 
 // link is a page in the navigation.
-type link struct{ Path, Name string }
+type link struct {
+	Path, Name string
+	// Waiting is how much waits for a person there.
+	Waiting int
+}
 
-// links returns the links of the navigation.
-func (c *Console) links() []link {
-	out := []link{{"/", "Overview"}, {turnsPath, "Turns"}, {sessionsPath, "Sessions"}, {intentsPath, "Intents"}}
+// links returns the links of the navigation, with what waits by path.
+func (c *Console) links(waiting map[string]int) []link {
+	out := []link{{Path: "/", Name: "Overview"}, {Path: turnsPath, Name: "Turns"}, {Path: sessionsPath, Name: "Sessions"}, {Path: intentsPath, Name: "Intents"}}
 	for _, p := range c.pages {
-		out = append(out, link{p.Path, p.Name})
+		out = append(out, link{Path: p.Path, Name: p.Name})
 	}
-	return append(out, link{lettersPath, "Dead letters"})
+	out = append(out, link{Path: lettersPath, Name: "Dead letters"})
+	for i := range out {
+		out[i].Waiting = waiting[out[i].Path]
+	}
+	return out
 }
 
 var funcs = template.FuncMap{
@@ -101,12 +110,12 @@ type messageView struct{ Title, Text string }
 
 // message answers with a page of one sentence.
 func (c *Console) message(w http.ResponseWriter, status int, title, text string) {
-	c.render(w, status, "message.html", c.page(title, "", messageView{title, text}))
+	c.render(w, status, "message.html", page{Title: title, Pages: c.links(nil), SignOut: c.token != nil, View: messageView{title, text}})
 }
 
 // page makes a page for someone who is signed in or does not need to be.
-func (c *Console) page(title, here string, view any) page {
-	return page{Title: title, Here: here, Pages: c.links(), SignOut: c.token != nil, View: view}
+func (c *Console) page(ctx context.Context, title, here string, view any) page {
+	return page{Title: title, Here: here, Pages: c.links(c.waiting(ctx)), SignOut: c.token != nil, View: view}
 }
 
 // parseForm parses the form of a request, and answers one that cannot be parsed.

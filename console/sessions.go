@@ -80,7 +80,7 @@ func (c *Console) listSessions(w http.ResponseWriter, r *http.Request) {
 	for _, s := range list {
 		view.Rows = append(view.Rows, sessionRow{s, sessionName(s), line(conversation.Latest(s.Input))})
 	}
-	c.render(w, http.StatusOK, "sessions.html", c.page("Sessions", sessionsPath, view))
+	c.render(w, http.StatusOK, "sessions.html", c.page(r.Context(), "Sessions", sessionsPath, view))
 }
 
 func sessionName(s store.Summary) string {
@@ -172,7 +172,7 @@ func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 		t.Choices, t.Back, t.Next = view.Choices, back, t.ID
 		view.Turns = append(view.Turns, t)
 	}
-	p := c.page("Session", sessionsPath, view)
+	p := c.page(r.Context(), "Session", sessionsPath, view)
 	p.Notice = c.notices.get(r.URL.Query().Get("did"))
 	c.render(w, http.StatusOK, "session.html", p)
 }

@@ -230,7 +230,7 @@ func (t *triagePage) list(w http.ResponseWriter, r *http.Request) {
 	for i := range view.Cards {
 		view.Cards[i].Back, view.Cards[i].Next = view.Query.URL(), view.Cards[min(i+1, len(view.Cards)-1)].ID()
 	}
-	p := c.page("Triage", triagePath, view)
+	p := c.page(r.Context(), "Triage", triagePath, view)
 	p.Notice = c.notices.get(r.URL.Query().Get("did"))
 	c.render(w, http.StatusOK, "triage.html", p)
 }

@@ -232,7 +232,7 @@ func (c *Console) listTurns(w http.ResponseWriter, r *http.Request) {
 		further.Before, further.Changed = "", strconv.FormatInt(found.Rest.UnixNano(), 10)
 		view.Further = further.URL()
 	}
-	p := c.page("Turns", turnsPath, view)
+	p := c.page(r.Context(), "Turns", turnsPath, view)
 	p.Notice = c.notices.get(r.URL.Query().Get("did"))
 	c.render(w, http.StatusOK, "turns.html", p)
 }

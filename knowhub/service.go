@@ -306,6 +306,16 @@ func (s *Service) Pending(ctx context.Context, limit int) ([]experience.Experien
 	return s.List(ctx, experience.Pending, experience.Experience{}, limit)
 }
 
+// Waiting returns how many experiences wait for a person. The error is
+// [ErrUnavailable].
+func (s *Service) Waiting(ctx context.Context) (int, error) {
+	counts, err := s.Copy.Counts(ctx)
+	if err != nil {
+		return 0, s.unavailable(ctx, "count", err)
+	}
+	return counts[experience.Pending], nil
+}
+
 // List returns the experiences of a status, newest first, at most limit (0 for
 // 1000): those that come after one, or with its zero value from the newest on. The
 // error is [ErrUnavailable].

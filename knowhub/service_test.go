@@ -40,6 +40,9 @@ func TestSubmit(t *testing.T) {
 	require.Equal(t, 2, same.Seen)
 	pending, err := p.Pending(t.Context(), 0)
 	require.NoError(t, err)
+	waiting, err := p.Waiting(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, len(pending), waiting)
 	require.Equal(t, []experience.Experience{same}, pending, "one row, and at once")
 	require.Empty(t, found(t, p, "shop", "main"), "only what is approved is found")
 

@@ -84,6 +84,12 @@ func (m *Memory) List(_ context.Context, status experience.Status, after experie
 	})
 }
 
+// Waiting implements [console.Experiences].
+func (m *Memory) Waiting(ctx context.Context) (int, error) {
+	pending, err := m.List(ctx, experience.Pending, experience.Experience{}, knowhub.MaxShown)
+	return len(pending), err
+}
+
 // Find implements [console.Experiences]: words are in the task.
 func (m *Memory) Find(_ context.Context, words, agent string, limit int) ([]experience.Experience, error) {
 	return m.filter(min(limit, knowhub.MaxShown), func(e experience.Experience) bool {

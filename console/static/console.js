@@ -146,7 +146,10 @@
       try {
         const response = await fetch(location.pathname + '?parts');
         if (!response.ok) return;
-        const now = $('[data-refresh]', new DOMParser().parseFromString(await response.text(), 'text/html'));
+        const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+        const now = $('[data-refresh]', page);
+        const tabs = $('.top nav');
+        if (!tabs.contains(document.activeElement)) tabs.replaceWith(document.adoptNode($('.top nav', page)));
         if (now && now.innerHTML !== parts.innerHTML) parts.replaceWith(document.adoptNode(now));
       } catch { /* the next one may come through */ }
     }, Number(fresh.dataset.refresh));

@@ -20,6 +20,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/app/apptest"
+	"intenthint/console/consoletest"
 	"intenthint/payload"
 	"intenthint/subjects"
 	"intenthint/triage/state"
@@ -246,4 +247,28 @@ func TestDeadLettersAreReplayedByHand(t *testing.T) {
 	)
 	c.Eventually("it has failed again", func() bool { return stored(3) })
 	do(t, ctx, navigate(c.base+"/deadletters"), count(1))
+}
+
+func TestTheHeaderIsTheSameOnEveryPage(t *testing.T) {
+	memory := new(consoletest.Memory)
+	five(memory)
+	base, ctx := serve(t, "", memory, aWeek(t)), launch(t)
+	look(t, ctx, 1280, 900, false, "light")
+	const places = `JSON.stringify([...document.querySelectorAll(".top a")].map((a) => [a.textContent, Math.round(a.getBoundingClientRect().left - document.querySelector(".row").getBoundingClientRect().left), Math.round(a.getBoundingClientRect().top), a.offsetHeight]))`
+	// The chosen one is bold, which makes it wider; that is no other row.
+	const plain = `document.querySelector(".top [aria-current]")?.removeAttribute("aria-current") === undefined`
+	do(t, ctx, navigate(base+"/"), holds(plain))
+	want := eval[string](t, ctx, places)
+	for _, path := range []string{"/turns", "/sessions", "/sessions/garden", "/intents", "/triage", "/experiences", "/deadletters"} {
+		do(t, ctx, navigate(base+path), holds(plain))
+		require.Equal(t, want, eval[string](t, ctx, places), path)
+	}
+	require.Equal(t, 1.0, eval[float64](t, ctx, `new Set([...document.querySelectorAll(".top nav a")].map((a) => a.getBoundingClientRect().top)).size`))
+	// Where the tabs wrap, their words stand in line with the name.
+	look(t, ctx, 640, 900, false, "light")
+	do(t, ctx, navigate(base+"/turns"))
+	require.True(t, eval[bool](t, ctx, `(() => {
+		const first = document.querySelector(".top nav a");
+		return Math.abs(first.getBoundingClientRect().left + parseFloat(getComputedStyle(first).paddingLeft) - document.querySelector(".name").getBoundingClientRect().left) < 1;
+	})()`))
 }
