@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"intenthint/internal/access"
 	"intenthint/internal/bus"
 )
 
@@ -18,7 +19,7 @@ func (a *App) warnMissingPermissions(ctx context.Context) {
 		return // it is lost again, and the other connections report that
 	}
 	defer b.Close()
-	rights, err := bus.Rights(ctx, b.NC, a.layout, Buckets(a.cfg)...)
+	rights, err := bus.Rights(ctx, b.NC, access.Consumer, a.layout, Buckets(a.cfg)...)
 	if err != nil && ctx.Err() == nil {
 		a.log.Debug("permissions of the NATS user not tried", "error", err)
 	}

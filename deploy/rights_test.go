@@ -13,6 +13,7 @@ import (
 	"intenthint/app"
 	"intenthint/app/apptest"
 	"intenthint/deploy/deploytest"
+	"intenthint/internal/access"
 	"intenthint/internal/bus"
 	"intenthint/internal/natstest"
 )
@@ -39,7 +40,7 @@ func TestEveryRightIsTried(t *testing.T) {
 			}
 			ns := natstest.Start(t, site.Options(t, "standalone.conf"))
 			cfg := apptest.Settle(t, company(t, site, ns, "consumer"))
-			rights, err := bus.Rights(t.Context(), site.Connect(t, ns, "consumer"), app.Layout(cfg), app.Buckets(cfg)...)
+			rights, err := bus.Rights(t.Context(), site.Connect(t, ns, "consumer"), access.Consumer, app.Layout(cfg), app.Buckets(cfg)...)
 			require.NoError(t, err)
 			require.Zero(t, streams(t, site, ns), "nothing was made")
 			var missing []string

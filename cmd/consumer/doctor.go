@@ -19,19 +19,21 @@ import (
 	"intenthint/cmd/consumer/workbench"
 	"intenthint/config"
 	"intenthint/intents"
+	"intenthint/internal/access"
 	"intenthint/internal/room"
 	"intenthint/internal/text"
 )
 
 type doctorCmd struct {
-	JSON bool `name:"json" help:"Print a JSON array."`
+	JSON bool   `name:"json" help:"Print a JSON array."`
+	As   string `enum:"consumer,operator,gateway" default:"consumer" placeholder:"WHO" help:"Whose rights the NATS user must have: ${enum}."`
 }
 
 // Help is the longer text of `consumer doctor --help`.
 func (doctorCmd) Help() string {
-	return `Checks everything that a consumer with these settings needs: the NATS server, JetStream, the permissions of the NATS user, the identity of the system, the models with one question each (which costs a few hundred tokens), the intent files, the directories and the HTTP port. It changes nothing, starts no server, and prints no secrets.
+	return `Checks everything that a consumer with these settings needs: the NATS server, JetStream, the permissions of the NATS user, the identity of the system, the models with one question each (which costs a few hundred tokens), the intent files, the directories and the HTTP port. It changes nothing, starts no server, and prints no secrets. With --as operator or --as gateway it checks only whether the NATS user of the settings has the rights of an operator or a gateway.
 
-Each line shows "ok", "warn" or "fail", what was found, and what to do. Exit code 1: a check fails.`
+Each line shows "ok", "warn" or "fail", what was found, and what to do. Exit code 1: a check fails, and a consumer would not start or not work.`
 }
 
 // States of a [finding].
@@ -52,6 +54,7 @@ type finding struct {
 // doctor collects findings and prints them as they arrive.
 type doctor struct {
 	inv      *cli.Invocation
+	as       string // whose rights are tried: access.Consumer, Operator or Gateway
 	json     bool
 	terminal bool
 	findings []finding
@@ -59,13 +62,17 @@ type doctor struct {
 }
 
 func (c *doctorCmd) Run(inv *cli.Invocation) error {
-	d := &doctor{inv: inv, json: c.JSON, terminal: cli.IsTerminal(inv.Stderr)}
+	d := &doctor{inv: inv, as: c.As, json: c.JSON, terminal: cli.IsTerminal(inv.Stderr)}
 	d.configuration()
-	d.intents()
-	d.directories()
-	d.http()
+	if c.As == access.Consumer {
+		d.intents()
+		d.directories()
+		d.http()
+	}
 	d.nats()
-	d.models()
+	if c.As == access.Consumer {
+		d.models()
+	}
 	d.clear()
 	if c.JSON {
 		d.broken = cli.PrintJSON(inv, d.findings)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -36,8 +39,8 @@ func (d *doctor) nats() {
 		d.report(stateOK, "NATS: none is running on "+d.inv.Config.DataDir+", a consumer starts its own", "")
 		return
 	}
-	// The findings replace the log. The rights are those of a consumer.
-	o.Log, o.As = slog.New(slog.DiscardHandler), access.Consumer
+	// The findings replace the log.
+	o.Log, o.As = slog.New(slog.DiscardHandler), d.as
 	began := time.Now()
 	b, err := bus.Open(d.inv.Ctx, o)
 	if err != nil {
@@ -51,27 +54,100 @@ func (d *doctor) nats() {
 			}
 		}
 		d.report(stateFail, fmt.Sprintf("NATS: %v", err), advice)
+		d.certificateFile(o.Identity.Cert)
 		return
 	}
 	defer b.Close()
 	d.report(stateOK, fmt.Sprintf("NATS: %s, version %s, connected in %s", b.URL(), b.NC.ConnectedServerVersion(), took(began)), "")
-	d.progress("asking JetStream")
-	_, err = bus.Call(d.inv.Ctx, b.NC, b.JS.AccountInfo)
-	switch {
-	case timedOut(err) && d.silent(b):
-		// Every other call would take as long.
-		d.report(stateFail, fmt.Sprintf("JetStream did not answer in time: %v", err), adviceOnSilence)
+	d.certificates(b)
+	if d.as == access.Gateway { // which need not have JetStream
+		d.rights(b)
 		return
-	case err != nil && !timedOut(err):
-		if err := b.CheckJetStream(d.inv.Ctx); err != nil {
-			d.report(stateFail, err.Error(), "enable JetStream for this account")
-			return
-		}
 	}
-	d.report(stateOK, "JetStream: enabled", "")
+	if o.Local && o.Embedded.Auth && !b.NC.AuthRequired() {
+		d.report(stateFail, "NATS: the server of this data directory asks for no user", "set HINT_AUTH alike for all consumers of the directory")
+	}
+	if !d.jetStream(b) {
+		return
+	}
 	d.rights(b)
 	if d.streams(b) {
 		d.system(b)
+	}
+}
+
+// jetStream reports whether JetStream can be used.
+func (d *doctor) jetStream(b *bus.Bus) bool {
+	d.progress("asking JetStream")
+	_, err := bus.Call(d.inv.Ctx, b.NC, b.JS.AccountInfo)
+	switch {
+	case bus.NoLeader(err):
+		d.leaderless(b)
+		return false
+	case timedOut(err) && d.silent(b):
+		// Every other call would take as long.
+		d.report(stateFail, fmt.Sprintf("JetStream did not answer in time: %v", err), adviceOnSilence)
+		return false
+	case err != nil && !timedOut(err):
+		if err := b.CheckJetStream(d.inv.Ctx); err != nil {
+			d.report(stateFail, err.Error(), "enable JetStream for this account")
+			return false
+		}
+	}
+	d.report(stateOK, "JetStream: enabled", "")
+	return true
+}
+
+// leaderless reports a cluster without a leader, and how many of its servers answer.
+func (d *doctor) leaderless(b *bus.Bus) {
+	answering, known := b.Servers(d.inv.Ctx)
+	// A lost server that is not in the settings is not known, but replicas need one each.
+	known = max(known, app.Layout(d.inv.Config).Replicas)
+	d.report(stateFail, fmt.Sprintf("JetStream: the cluster has no leader: %d of %d servers answer", answering, known),
+		"start the servers that are missing: more than half must run")
+}
+
+// soon is how long before its end a certificate is reported: a month, as for those that
+// are renewed by hand.
+const soon = 30 * 24 * time.Hour
+
+// certificates reports the ends of the certificates of a connection.
+func (d *doctor) certificates(b *bus.Bus) {
+	server, client := b.Certificates()
+	d.certificate("certificate of the NATS server", server)
+	d.certificate("client certificate", client)
+}
+
+// certificateFile reports the end of the client certificate of the settings, which a
+// server may have refused.
+func (d *doctor) certificateFile(file string) {
+	if file == "" {
+		return
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return // connecting has reported it
+	}
+	if block, _ := pem.Decode(data); block != nil {
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			d.certificate("client certificate", c)
+		}
+	}
+}
+
+// certificate reports the end of a certificate; nil is none.
+func (d *doctor) certificate(what string, c *x509.Certificate) {
+	if c == nil {
+		return
+	}
+	day := c.NotAfter.UTC().Format(time.DateOnly)
+	switch left := time.Until(c.NotAfter); {
+	case left <= 0:
+		d.report(stateFail, fmt.Sprintf("%s: ended on %s", what, day), "renew it")
+	case left < soon:
+		d.report(stateWarn, fmt.Sprintf("%s: ends on %s, in %s", what, day, cli.Count(int(left/(24*time.Hour)), "day")), "renew it")
+	default:
+		d.report(stateOK, fmt.Sprintf("%s: ends on %s", what, day), "")
 	}
 }
 
@@ -102,21 +178,24 @@ func adviceOnCall(err error) string {
 	return "give the NATS user this right (deploy/accounts.conf)"
 }
 
+// withArticle has those whose rights are tried, as a text names them.
+var withArticle = map[string]string{access.Consumer: "a consumer", access.Operator: "an operator", access.Gateway: "a gateway"}
+
 func (d *doctor) rights(b *bus.Bus) {
 	d.progress("trying rights")
-	rights, err := bus.Rights(d.inv.Ctx, b.NC, app.Layout(d.inv.Config), app.Buckets(d.inv.Config)...)
+	rights, err := bus.Rights(d.inv.Ctx, b.NC, d.as, app.Layout(d.inv.Config), app.Buckets(d.inv.Config)...)
 	missing := 0
 	for _, r := range rights {
 		if r.Err != nil {
 			missing++
-			d.report(stateFail, fmt.Sprintf("right for %s: %v", r.Does, r.Err), "give the NATS user this right (deploy/accounts.conf)")
+			d.report(stateFail, fmt.Sprintf("right of %s for %s: %v", withArticle[d.as], r.Does, r.Err), "give the NATS user this right (deploy/accounts.conf)")
 		}
 	}
 	switch {
 	case err != nil:
 		d.report(stateFail, fmt.Sprintf("rights: %v", err), "try again")
 	case missing == 0:
-		d.report(stateOK, fmt.Sprintf("rights: all %d that were tried", len(rights)), "")
+		d.report(stateOK, fmt.Sprintf("rights: all %d of %s", len(rights), withArticle[d.as]), "")
 	}
 }
 
@@ -125,6 +204,9 @@ func (d *doctor) rights(b *bus.Bus) {
 func (d *doctor) streams(b *bus.Bus) (answered bool) {
 	d.progress("comparing streams")
 	switch err := bus.CheckRequests(d.inv.Ctx, b.JS, app.Layout(d.inv.Config)); {
+	case bus.NoLeader(err):
+		d.leaderless(b)
+		return false
 	case timedOut(err):
 		d.report(stateFail, err.Error(), adviceOnSilence)
 		return false
@@ -132,16 +214,24 @@ func (d *doctor) streams(b *bus.Bus) (answered bool) {
 		d.report(stateFail, err.Error(), "take the request subjects out of that stream")
 	}
 	targets, err := planOf(d.inv, b)
+	if bus.NoLeader(err) {
+		d.leaderless(b)
+		return false
+	}
 	if err != nil {
 		d.report(stateFail, fmt.Sprintf("streams: %v", err), adviceOnCall(err))
 		return !timedOut(err)
 	}
-	var missing []string
+	var missing, refused []string // refused: also to create
 	differ := false
 	for _, t := range targets {
 		name := t.Kind + " " + t.Name
 		if t.Missing {
-			missing = append(missing, name)
+			if err := bus.MayCreate(d.inv.Ctx, b.NC, app.Layout(d.inv.Config), t); err != nil {
+				refused = append(refused, name)
+			} else {
+				missing = append(missing, name)
+			}
 			continue
 		}
 		if u, ok := t.Unusable(); ok {
@@ -156,10 +246,13 @@ func (d *doctor) streams(b *bus.Bus) (answered bool) {
 			}
 		}
 	}
+	if len(refused) > 0 {
+		d.report(stateFail, "missing, and this NATS user may not create it: "+joined(refused), "consumer stream apply by an operator")
+	}
 	switch {
 	case len(missing) > 0:
 		d.report(stateWarn, "missing: "+joined(missing), "the start of a consumer creates it, or consumer stream apply by a user who may")
-	case !differ:
+	case !differ && len(refused) == 0:
 		d.report(stateOK, fmt.Sprintf("streams: %d streams, durables and buckets can be used", len(targets)), "")
 	}
 	return true
@@ -173,8 +266,11 @@ func (d *doctor) system(b *bus.Bus) {
 	case errors.Is(err, app.ErrStoreMismatch):
 		d.report(stateFail, err.Error(), "set HINT_STORE, HINT_DATA_DIR or HINT_SESSIONS_DIR to the session store of the running consumers, or HINT_STREAM to a name of its own")
 		return
-	case err != nil:
+	case err != nil && (errors.Is(err, bus.ErrDenied) || bus.Temporary(err)): // a start goes on, or waits
 		d.report(stateWarn, fmt.Sprintf("system: %v", err), adviceOnCall(err))
+		return
+	case err != nil:
+		d.report(stateFail, fmt.Sprintf("system: %v", err), "correct HINT_DATA_DIR, HINT_SESSIONS_DIR or HINT_STREAM")
 		return
 	case system.ID == "":
 		d.report(stateOK, "system: the first consumer gives it its identity", "")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,10 +30,10 @@ import (
 )
 
 // examine runs the doctor and returns its findings.
-func examine(t *testing.T, env environment) (code int, findings []finding, text string) {
+func examine(t *testing.T, env environment, options ...string) (code int, findings []finding, text string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = env.run(t.Context(), []string{"doctor", "--json"}, &stdout, &stderr)
+	code = env.run(t.Context(), append([]string{"doctor", "--json"}, options...), &stdout, &stderr)
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &findings), stdout.String()+stderr.String())
 	return code, findings, stdout.String() + stderr.String()
 }
@@ -207,20 +209,40 @@ func TestDoctorExaminesDirectories(t *testing.T) {
 
 func TestDoctorNamesMissingPermissions(t *testing.T) {
 	at := newSite(t)
-	code, _, stderr := at.command("operator", nil, "stream", "apply", "--yes")
-	require.Zero(t, code, stderr)
-	doctor := func(user string) (int, []finding, string) {
+	doctor := func(user string, options ...string) (int, []finding, string) {
 		t.Helper()
 		env := settle(t, at.settings(user, nil))
-		return examine(t, env)
+		return examine(t, env, options...)
 	}
 	code, findings, text := doctor("consumer")
+	require.Equal(t, exitFailed, code, "a start fails: "+text)
+	finds(t, findings, stateFail, "missing, and this NATS user may not create it: stream OPENCLAW_EVENTS, stream OPENCLAW_EVENTS_DLQ, durable intent-hint")
+	code, findings, text = doctor("operator", "--as", "operator")
+	require.Zero(t, code, text)
+	finds(t, findings, stateWarn, "missing: stream OPENCLAW_EVENTS")
+	code, _, stderr := at.command("operator", nil, "stream", "apply", "--yes")
+	require.Zero(t, code, stderr)
+	code, findings, text = doctor("consumer")
 	require.Zero(t, code, text)
 	finds(t, findings, stateOK, "rights: all ")
+	finds(t, findings, stateWarn, "certificate of the NATS server: ends on ")
+	finds(t, findings, stateWarn, "client certificate: ends on ")
+	for _, user := range []string{"operator", "gateway"} {
+		code, findings, text = doctor(user, "--as", user)
+		require.Zero(t, code, text)
+		finds(t, findings, stateOK, "rights: all ")
+		require.NotContains(t, text, "intents in", "only a consumer needs them")
+	}
+	code, findings, text = doctor("consumer", "--as", "operator")
+	require.Equal(t, exitFailed, code, text)
+	finds(t, findings, stateFail, "right of an operator for changing the stream")
+	code, findings, text = doctor("consumer", "--as", "gateway")
+	require.Equal(t, exitFailed, code, text)
+	finds(t, findings, stateFail, "right of a gateway for asking")
 	code, findings, text = doctor("gateway")
 	require.Equal(t, exitFailed, code, text)
-	finds(t, findings, stateFail, "right for answering requests")
-	finds(t, findings, stateFail, "right for publishing turns")
+	finds(t, findings, stateFail, "right of a consumer for answering requests")
+	finds(t, findings, stateFail, "right of a consumer for publishing turns")
 	require.Contains(t, text, "openclaw.event.turn_begun.")
 	for _, user := range deploytest.Users {
 		require.NotContains(t, text, deploytest.Password(user))
@@ -275,4 +297,59 @@ func TestDoctorGoesOnWithoutTheAccount(t *testing.T) {
 	require.Equal(t, exitOK, code, text)
 	finds(t, findings, stateOK, "JetStream: enabled")
 	finds(t, findings, stateWarn, "missing: stream OPENCLAW_EVENTS")
+}
+
+func TestDoctorTellsThatTheClusterHasNoLeader(t *testing.T) {
+	t.Parallel()
+	nodes := natstest.Cluster(t, nil)
+	var urls []string
+	for _, ns := range nodes {
+		urls = append(urls, ns.ClientURL())
+	}
+	nodes[1].Shutdown()
+	nodes[2].Shutdown()
+	// For some seconds the server that is left believes in its leader, and does not answer.
+	env := settle(t, map[string]string{"HINT_NATS_URL": strings.Join(urls, ","), "HINT_STREAM_REPLICAS": "3"})
+	require.Eventually(t, func() bool {
+		code, findings, text := examine(t, env)
+		require.Equal(t, exitFailed, code)
+		require.NotContains(t, text, "give the NATS user this right")
+		for _, f := range findings {
+			if strings.Contains(f.What, "no leader") {
+				require.Equal(t, finding{stateFail, "JetStream: the cluster has no leader: 1 of 3 servers answer", "start the servers that are missing: more than half must run"}, f)
+				return true
+			}
+		}
+		return false
+	}, 2*time.Minute, 100*time.Millisecond)
+}
+
+func TestDoctorWarnsOfCertificatesThatEnd(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name   string
+		left   time.Duration
+		status string
+		part   string
+	}{
+		{"in a year", 365 * 24 * time.Hour, stateOK, ": ends on "},
+		{"in 31 days", 31 * 24 * time.Hour, stateOK, ": ends on "},
+		{"in less than 30 days", 30*24*time.Hour - time.Minute, stateWarn, ", in 29 days"},
+		{"in an hour", time.Hour, stateWarn, ", in 0 days"},
+		{"ended", -time.Minute, stateFail, ": ended on "},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := &doctor{inv: &cli.Invocation{Ctx: t.Context(), Stdout: io.Discard}}
+			d.certificate("client certificate", &x509.Certificate{NotAfter: time.Now().Add(row.left)})
+			finds(t, d.findings, row.status, row.part)
+		})
+	}
+}
+
+func TestDoctorTellsThatTheServerAsksForNoUser(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_AUTH": "off"})
+	code, findings, text := examine(t, s.env.with("HINT_AUTH", "on"))
+	require.Equal(t, exitFailed, code, text)
+	finds(t, findings, stateFail, "asks for no user")
 }

@@ -97,6 +97,16 @@ func ensure(ctx context.Context, js jetstream.JetStream, r resource) (Target, er
 // replicas, as during its start.
 const codeNoPeers = 10005
 
+// codeNoLeader is the error code of a cluster whose servers have no leader, as after
+// the loss of half of them.
+const codeNoLeader = 10008
+
+// NoLeader reports whether an error means that the cluster has no leader.
+func NoLeader(err error) bool {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && api.ErrorCode == codeNoLeader
+}
+
 // Temporary reports whether an error of [Provision] may be transient: the server
 // is unreachable, or a cluster has no leader or is missing servers.
 func Temporary(err error) bool {
