@@ -240,7 +240,7 @@ func TestSentences(t *testing.T) {
 const mostWords = 40
 
 func TestSentencesAreShort(t *testing.T) {
-	for _, name := range []string{"figures.md", "operating.md", "intents.md", "effect.md", "triage.md", "knowhub.md", "privacy.md"} {
+	for _, name := range []string{"figures.md", "operating.md", "intents.md", "effect.md", "triage.md", "knowhub.md", "privacy.md", "migration.md", "decisions-engine.md", "paths.md", "../CONTRIBUTING.md", "../deploy/README.md", "../openclaw-plugin/README.md"} {
 		markdown, err := os.ReadFile(name) //nolint:gosec // from the list
 		require.NoError(t, err)
 		list := sentences(string(markdown))
