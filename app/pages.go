@@ -83,7 +83,7 @@ func begunTurn(d handlers.Decoder, msgID string, data []byte, minConfidence floa
 	s := store.Summary{Token: subjects.Name(session), SessionID: fact.SessionID, SessionKey: fact.SessionKey, AgentID: fact.AgentID}
 	turn := &store.Turn{
 		RunID: cmp.Or(fact.RunID, fact.ID), Input: fact.Begin.Input, Message: fact.Begin.Message,
-		Intent: store.Intent{Result: fact.Begin.Result}, Begin: fact.Key(),
+		Intent: store.Intent{Result: fact.Begin.Result, Skip: fact.Begin.Skip}, Begin: fact.Key(),
 	}
 	return record.Entry{Session: s, Turn: record.NewTurn(s, turn, minConfidence)}, true
 }

@@ -32,6 +32,10 @@ type row struct {
 	// Unsure means that the confidence was too low for a hint.
 	Unsure bool
 	Source string
+	// Hinted reports whether the turn got a hint; Skip is why not, "" if none was
+	// requested.
+	Hinted bool
+	Skip   string
 	// RunnerUp is the likeliest other intent, "" for none.
 	RunnerUp           string
 	RunnerUpConfidence float64
@@ -42,7 +46,7 @@ func rowOf(e record.Entry, minConfidence float64) row {
 	r := row{
 		ID: rowID(e.Session.Token, e.RunID), Began: time.UnixMilli(e.TS), Token: e.Session.Token, RunID: e.RunID,
 		Session: line(cmp.Or(e.Turn.Session, e.Session.Token)), Text: line(e.Text),
-		Confidence: e.Confidence, Source: e.Source, Feedback: e.Feedback,
+		Confidence: e.Confidence, Source: e.Source, Hinted: e.Hinted, Skip: e.Skip, Feedback: e.Feedback,
 		RunnerUp: e.RunnerUp, RunnerUpConfidence: e.RunnerUpConfidence,
 	}
 	if r.Confidence != nil {
@@ -67,6 +71,9 @@ func (r row) SessionURL() string { return sessionURL(r.Token) + "#e-" + r.ID }
 
 // IntentURL returns the page of the turns with the same intent.
 func (r row) IntentURL() string { return turnsPath + "?" + url.Values{"intent": {r.Intent}}.Encode() }
+
+// SkipURL returns the page of the turns without a hint for the same reason.
+func (r row) SkipURL() string { return turnsPath + "?" + url.Values{"hint": {r.Skip}}.Encode() }
 
 // Wrong reports whether a person said that the intent is wrong.
 func (r row) Wrong() bool { return r.Feedback != nil && r.Feedback.Verdict == payload.VerdictWrong }

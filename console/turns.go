@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"intenthint/hint/eligibility"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
@@ -23,6 +24,8 @@ const shownTurns = 30
 // turnQuery selects what the page of turns lists, as it appears in an address.
 type turnQuery struct {
 	Intent, Source, Session, Feedback string
+	// Hint is "yes", "no", or why there was no hint; "" for any.
+	Hint string
 	// Below is a confidence, "" for any.
 	Below string
 	// Since is a key of periods, "" for any time.
@@ -79,6 +82,19 @@ var (
 	}
 )
 
+// hints are whether a turn got a hint, and the reasons of those that are recorded
+// (contract §3, Hint-Skip).
+var hints = func() []option {
+	out := []option{{"", "any or none"}, {record.HintGiven, "given"}, {record.HintNone, "none"}}
+	for _, skip := range []eligibility.Skip{
+		eligibility.Unchanged, eligibility.Holdout, eligibility.LowConfidence, eligibility.ClassifyFailed,
+		eligibility.Deadline, eligibility.Overloaded, eligibility.Late,
+	} {
+		out = append(out, option{string(skip), "none: " + string(skip)})
+	}
+	return out
+}()
+
 // known returns a value if it is one of the options, else "".
 func known(value string, of []option) string {
 	for _, o := range of {
@@ -93,7 +109,7 @@ func known(value string, of []option) string {
 func turnQueryOf(v url.Values) turnQuery {
 	q := turnQuery{
 		Intent: strings.TrimSpace(v.Get("intent")), Session: strings.TrimSpace(v.Get("session")),
-		Source: known(v.Get("source"), sources), Feedback: known(v.Get("feedback"), feedbacks), Since: periodOf(v.Get("since")).Value,
+		Source: known(v.Get("source"), sources), Feedback: known(v.Get("feedback"), feedbacks), Hint: known(v.Get("hint"), hints), Since: periodOf(v.Get("since")).Value,
 	}
 	if below, err := strconv.ParseFloat(v.Get("below"), 64); err == nil && below >= 0 && below <= 1 {
 		q.Below = strconv.FormatFloat(below, 'f', -1, 64)
@@ -124,7 +140,7 @@ func keyText(k store.Key) string { return strconv.FormatInt(k.TS, 10) + "~" + k.
 func (q turnQuery) Values() string {
 	v := url.Values{}
 	for name, value := range map[string]string{
-		"intent": q.Intent, "source": q.Source, "session": q.Session, "feedback": q.Feedback,
+		"intent": q.Intent, "source": q.Source, "session": q.Session, "feedback": q.Feedback, "hint": q.Hint,
 		"below": q.Below, "since": q.Since, "sample": q.Sample, "before": q.Before, "changed": q.Changed,
 	} {
 		if value != "" {
@@ -152,7 +168,7 @@ func (q turnQuery) Narrow() bool {
 // record returns the query to the store.
 func (q turnQuery) record(now time.Time) record.Query {
 	out := record.Query{
-		Filter: record.Filter{Intent: q.Intent, Source: q.Source, Session: q.Session, Feedback: q.Feedback},
+		Filter: record.Filter{Intent: q.Intent, Source: q.Source, Session: q.Session, Feedback: q.Feedback, Hint: q.Hint},
 		Limit:  shownTurns,
 	}
 	if below, err := strconv.ParseFloat(q.Below, 64); err == nil {
@@ -178,6 +194,7 @@ type turnsView struct {
 	Query     turnQuery
 	Sources   []option
 	Feedbacks []option
+	Hints     []option
 	Periods   []period
 	Choices   []choice
 	Cards     []turnCard
@@ -208,7 +225,7 @@ func (c *Console) listTurns(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	view := turnsView{
-		Query: q, Sources: sources, Feedbacks: feedbacks, Periods: periods, Choices: choicesOf(source.Catalog()),
+		Query: q, Sources: sources, Feedbacks: feedbacks, Hints: hints, Periods: periods, Choices: choicesOf(source.Catalog()),
 		Sessions: found.Sessions, Turns: found.Turns, At: r.URL.Query().Get("at"),
 	}
 	if q.Sample != "" {

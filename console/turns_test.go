@@ -38,6 +38,7 @@ func hostile(s *consoletest.System, text string) (token string) {
 	f.SessionKey, f.AgentID = text, text
 	f.Begin.Message = text + " said"
 	f.Begin.Conversation = []payload.Turn{{Role: text, Text: text}}
+	f.Begin.Skip = text
 	f.Begin.Skills = []store.Skill{{Name: text, Path: text}}
 	params, _ := json.Marshal(map[string]string{text: text})
 	s.Keep(
@@ -56,7 +57,7 @@ func TestMarkupInEveryFieldOfATurnStaysText(t *testing.T) {
 	s := emptySite(t)
 	token := hostile(s.System, markup)
 	query := url.Values{}
-	for _, name := range []string{"intent", "session", "source", "below", "feedback", "since", "before", "changed", "at", "did", "q", "skip"} {
+	for _, name := range []string{"intent", "session", "source", "below", "feedback", "hint", "since", "before", "changed", "at", "did", "q", "skip"} {
 		query.Set(name, markup)
 	}
 	for _, row := range []struct {
@@ -158,6 +159,51 @@ func TestTurnsAreFiltered(t *testing.T) {
 }
 
 var nextOf = regexp.MustCompile(`<a href="([^"]*)" rel="next">`)
+
+func TestTurnsAreFilteredByTheirHint(t *testing.T) {
+	s := emptySite(t)
+	now := time.Now()
+	turn := func(run, skip string, result *payload.Classification, ago time.Duration) store.Fact {
+		f := consoletest.Begin("one", run, "text", now.Add(-ago), result)
+		f.Begin.Skip = skip
+		return f
+	}
+	s.System.Keep(
+		turn("given", "", consoletest.Result("CHAT", 0.9), 6*time.Minute),
+		turn("known", "unchanged", consoletest.Result("CHAT", 0.9), 5*time.Minute),
+		turn("unsure", "low_confidence", consoletest.Result("CHAT", 0.3), 4*time.Minute),
+		turn("unsure before reasons were recorded", "", consoletest.Result("CHAT", 0.3), 3*time.Minute),
+		turn("failed", "classify_failed", nil, 2*time.Minute),
+		turn("not asked", "", nil, time.Minute),
+	)
+	all := []string{"not asked", "failed", "unsure before reasons were recorded", "unsure", "known", "given"}
+	for _, row := range []struct {
+		hint string
+		want []string
+	}{
+		{"", all},
+		{"yes", []string{"given"}},
+		{"no", all[:5]},
+		{"unchanged", []string{"known"}},
+		{"low_confidence", all[2:4]},
+		{"classify_failed", []string{"failed"}},
+		{"late", []string{}},
+		{"of no such reason", all},
+	} {
+		t.Run(row.hint, func(t *testing.T) {
+			require.Equal(t, row.want, runsOf(body(t, s.get("/turns?"+url.Values{"hint": {row.hint}}.Encode()))))
+		})
+	}
+	for _, path := range []string{"/", "/turns"} {
+		page := body(t, s.get(path))
+		require.Equal(t, 1, strings.Count(page, `<span class="hinted">hint</span>`), path)
+		require.Equal(t, 2, strings.Count(page, `href="/turns?hint=low_confidence">no hint: low_confidence</a>`), path)
+		for _, want := range []string{">no hint: unchanged</a>", ">no hint: classify_failed</a>", `<span class="unsaid">no hint</span>`} {
+			require.Contains(t, page, want, path)
+		}
+	}
+	require.Contains(t, body(t, s.get("/turns?hint=no&since=24h")), `<option value="no" selected>none</option>`)
+}
 
 func TestTurnsArePaged(t *testing.T) {
 	s := emptySite(t)

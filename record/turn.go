@@ -134,6 +134,10 @@ type Turn struct {
 	RunnerUpConfidence float64 `json:"runnerUpConfidence,omitempty"`
 	// Answered is the classifier's intent if it is not Intent.
 	Answered string `json:"answered,omitempty"`
+	// Hinted reports whether the turn got a hint. Skip is why it got none (Hint-Skip);
+	// "" if it got one, or if none was requested.
+	Hinted bool   `json:"-"`
+	Skip   string `json:"-"`
 	// Feedback is the latest feedback of a person.
 	Feedback *Feedback `json:"feedback,omitempty"`
 	// TS is when the turn began, in Unix milliseconds.
@@ -170,7 +174,7 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 		Text: conversation.Latest(turn.Said()), Intent: intents.FallbackID, History: turn.Intent.Input,
 		Session: cmp.Or(session.SessionID, session.SessionKey), RunID: turn.RunID, TS: turn.Begin.TS, begin: turn.Begin,
 		paste: conversation.Pasted(turn.Said()), earlier: turn.Intent.Earlier, asked: turn.Intent.Result != nil || turn.Intent.Skip != "",
-		Agent: payload.Context{AgentID: session.AgentID, SessionKey: session.SessionKey}.Agent(),
+		Agent: payload.Context{AgentID: session.AgentID, SessionKey: session.SessionKey}.Agent(), Skip: turn.Intent.Skip,
 	}
 	if r := turn.Intent.Result; r != nil {
 		out.Confidence, out.Source = &r.Confidence, r.Source
@@ -180,6 +184,10 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 		} else if r.Intent != out.Intent {
 			out.Answered = r.Intent
 		}
+		if r.Confidence < minConfidence {
+			out.Skip = cmp.Or(out.Skip, skipUnsure) // of before the field existed
+		}
+		out.Hinted = out.Skip == ""
 	}
 	if f := turn.Feedback; f != nil {
 		out.Feedback = &Feedback{f.Feedback, f.At}
@@ -209,6 +217,15 @@ func Recall(turns []Turn) {
 	}
 }
 
+// Values of [Filter.Hint] other than a reason.
+const (
+	HintGiven = "yes"
+	HintNone  = "no"
+)
+
+// skipUnsure is the Hint-Skip of a turn whose confidence was too low for a hint.
+const skipUnsure = "low_confidence"
+
 // Values of [Filter.Feedback] other than a verdict.
 const (
 	FeedbackAny  = "any"
@@ -225,6 +242,8 @@ type Filter struct {
 	Since time.Time
 	// Feedback is a verdict, [FeedbackAny] or [FeedbackNone].
 	Feedback string
+	// Hint is [HintGiven], [HintNone], or why there was no hint (contract §3, Hint-Skip).
+	Hint string
 	// Source is the source of the classification (contract §3, Hint-Source).
 	Source string
 	// Session is a session id, key or token. Only [Recent] uses it.
@@ -238,7 +257,7 @@ func (f *Filter) selectsSession(s store.Summary) bool {
 // Selects reports whether the filter selects a turn.
 func (f *Filter) Selects(t *Turn) bool {
 	switch {
-	case !f.selectsFeedback(t.Feedback):
+	case !f.selectsFeedback(t.Feedback) || !f.selectsHint(t):
 		return false
 	case f.Intent != "" && !strings.EqualFold(f.Intent, t.Intent) && !strings.EqualFold(f.Intent, t.Answered):
 		return false
@@ -250,6 +269,18 @@ func (f *Filter) Selects(t *Turn) bool {
 		return false
 	}
 	return true
+}
+
+// selectsHint is the part of Selects for Hint.
+func (f *Filter) selectsHint(t *Turn) bool {
+	switch f.Hint {
+	case "":
+		return true
+	case HintGiven, HintNone:
+		return t.Hinted == (f.Hint == HintGiven)
+	default:
+		return t.Skip == f.Hint
+	}
 }
 
 // selectsFeedback is the part of Selects for Feedback.

@@ -92,7 +92,7 @@ func TestATurnAppearsWhileTheOverviewIsOpen(t *testing.T) {
 		holds(`(window.loaded = 1, true)`),
 	)
 	c.ask("review", "is this safe to merge?")
-	do(t, ctx, text(".feed .turn:first-child", "is this safe to merge?"), text(".feed .turn:first-child", "CODE_REVIEW"))
+	do(t, ctx, text(".feed .turn:first-child", "is this safe to merge?"), text(".feed .turn:first-child", "CODE_REVIEW"), text(".feed .turn:first-child .hinted", "hint"))
 	c.ask("review", markup)
 	do(
 		t, ctx, text(".feed .turn:first-child .said", markup), holds(`document.querySelectorAll(".feed .turn").length === 3`),
