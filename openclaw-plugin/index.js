@@ -8,6 +8,7 @@ import { Blocks } from "./src/blocks.js";
 import { Bridge } from "./src/bridge.js";
 import { Chats } from "./src/chats.js";
 import { hintCommand } from "./src/command.js";
+import { decisionProvider } from "./src/decider.js";
 import { planHooks, withoutDecision } from "./src/hooks.js";
 import { TOOL_NAMES, knowhubTools, searchesTools } from "./src/knowhub.js";
 import { sessionSkills } from "./src/skills.js";
@@ -112,6 +113,7 @@ export default {
       return registration === shared().registrations ? shared().bridge.release(0) : undefined;
     });
 
+    api.registerDecisionProvider?.(decisionProvider(() => shared().bridge));
     api.registerCommand?.({
       name: "hint",
       description: "Intent hints: status, right or wrong for the last one, on or off for this chat",

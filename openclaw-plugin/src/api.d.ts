@@ -38,6 +38,41 @@ export interface ToolAuthority {
   allows(tool: string): boolean;
 }
 
+/** An instruction, a criterion, or a state: a text or other JSON. */
+export type DecisionEntry = string | null | readonly unknown[] | { readonly [key: string]: unknown };
+
+export type DecisionQuestion =
+  | { readonly type: "choice"; readonly instructions?: DecisionEntry; readonly criteria: Readonly<Record<string, DecisionEntry>> }
+  | { readonly type: "score"; readonly instructions?: DecisionEntry; readonly criteria: readonly DecisionEntry[] }
+  | { readonly type: "boolean"; readonly instructions?: DecisionEntry; readonly criteria?: { readonly true?: DecisionEntry; readonly false?: DecisionEntry } | null };
+
+export interface DecisionBatch {
+  readonly state: DecisionEntry;
+  readonly questions: Readonly<Record<string, DecisionQuestion>>;
+}
+
+export interface DecisionContext {
+  readonly model: string;
+  readonly agentId?: string;
+  readonly signal: AbortSignal;
+  /** By performance.now(). */
+  readonly deadlineMonotonicMs: number;
+}
+
+export type DecisionFailure = "transport" | "rate-limited" | "unsupported-input" | "invalid-response";
+
+/** The gateway checks the answers. */
+export type DecisionOutcome =
+  | { readonly status: "ok"; readonly result: { readonly model: string; readonly answers: Readonly<Record<string, any>>; readonly usage?: { inputTokens: number; outputTokens: number } } }
+  | { readonly status: "unavailable"; readonly reason: DecisionFailure };
+
+export interface DecisionProvider {
+  readonly id: string;
+  readonly contractVersion: 1;
+  isReady(): boolean;
+  evaluate(batch: DecisionBatch, context: DecisionContext): Promise<DecisionOutcome>;
+}
+
 export type Handler = (event: any, ctx: any) => unknown;
 
 export interface PluginApi {
@@ -70,5 +105,6 @@ export interface PluginApi {
     handler(ctx: CommandContext): { text: string };
   }): void;
   registerTextTransforms?(transforms: { input: Array<{ from: RegExp; to: string }> }): void;
+  registerDecisionProvider?(provider: DecisionProvider): void;
   registerTool?(factory: (ctx: ToolContext) => Tool[], options: { names: string[] }): void;
 }

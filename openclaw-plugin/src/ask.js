@@ -22,10 +22,10 @@ export const NO_ANSWER = Object.freeze({ decided: false, result: undefined });
 
 /**
  * What became of a request: a reply came, it came too late, nobody subscribes, there was no
- * connection, or it was not sent.
+ * connection, it is too large for the server, or it was not sent.
  *
  * @typedef {object} Answer
- * @property {"answered" | "late" | "nobody" | "down" | "unsent"} outcome
+ * @property {"answered" | "late" | "nobody" | "down" | "large" | "unsent"} outcome
  * @property {Uint8Array} body
  * @property {import("@nats-io/transport-node").MsgHdrs} [headers]
  */
@@ -254,6 +254,27 @@ export class Asker {
   }
 
   /**
+   * Sends a request as it is: nothing is left out, no breaker is asked, and nothing is told. It never
+   * rejects.
+   *
+   * @param {string} hook
+   * @param {string | undefined} agent
+   * @param {string} body
+   * @param {number} deadline by performance.now()
+   * @returns {Promise<Answer>}
+   */
+  async request(hook, agent, body, deadline) {
+    const answer = await this.#send(
+      requestSubject(this.options.subjectPrefix, hook, agent),
+      (maxBytes) => (Buffer.byteLength(body) > maxBytes ? undefined : body),
+      deadline,
+    );
+    if (answer.outcome === "nobody") this.#noResponders(hook);
+    else if (answer.outcome === "answered") this.#unhandled.delete(hook);
+    return answer;
+  }
+
+  /**
    * Calls an endpoint. It rejects with the reason when there is no usable reply.
    *
    * @param {string} subject
@@ -305,7 +326,7 @@ export class Asker {
     if (body === undefined || timeout < 1) {
       this.counters.failed++;
       this.warnings.once(`${subject}: not sent, ${body === undefined ? "too large for the server" : "no time left"}`);
-      return { outcome: "unsent", body: EMPTY };
+      return { outcome: body === undefined ? "large" : "unsent", body: EMPTY };
     }
     const header = headers();
     header.set("Hint-Timeout-Ms", String(timeout));
@@ -353,7 +374,7 @@ function parse(body) {
  * @param {MsgHdrs} [headers]
  * @returns {{result: object, fault?: undefined} | {fault: string}} fault says why it is unusable
  */
-function readResult(body, headers) {
+export function readResult(body, headers) {
   const error = headers?.get("Nats-Service-Error") ?? "";
   if (error !== "") return { fault: `the reply is an error: ${error}` };
   const result = parse(body);

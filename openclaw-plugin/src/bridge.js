@@ -21,7 +21,7 @@ const COMMAND_FLUSH_MS = 2000;
 
 /**
  * After a reload, handlers of an older version of the plugin call a bridge of the newer one: ask,
- * tell, open, flush, release and close keep their signatures.
+ * request, tell, open, flush, release and close keep their signatures.
  */
 export class Bridge {
   /** What the triage gate decided, and what it need not tell. */
@@ -227,6 +227,18 @@ export class Bridge {
     const { key } = placeOf(undefined, ctx);
     const heldMessageIds = this.options.triage.enabled && isGroup(key) ? this.gate.history(key, text(ctx, "runId")) : [];
     return heldMessageIds.length === 0 ? ctx : { ...record(ctx), heldMessageIds };
+  }
+
+  /**
+   * Sends a request as it is; see {@link Asker.request}.
+   *
+   * @param {string} hook
+   * @param {string | undefined} agent
+   * @param {string} body
+   * @param {number} deadline by performance.now()
+   */
+  request(hook, agent, body, deadline) {
+    return this.#link.during(() => this.#asker.request(hook, agent, body, deadline));
   }
 
   /**

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import plugin from "../index.js";
+import { decisionProvider } from "../src/decider.js";
 import { VERSION, ignoredOptions, readOptions } from "../src/config.js";
 import { checkTurn } from "../src/permits.js";
 import { DECISIONS, OBSERVATIONS, planHooks } from "../src/hooks.js";
@@ -20,6 +21,8 @@ test("manifest: matches the package", () => {
   assert.equal(manifest.version, pkg.version);
   assert.equal(VERSION, pkg.version);
   assert.deepEqual(manifest.contracts.tools, TOOL_NAMES);
+  const { id } = decisionProvider(() => assert.fail());
+  assert.deepEqual([manifest.contracts.decisionProviders, manifest.decisionModels], [[id], [{ provider: id, id: "auto", name: "intenthint" }]]);
   assert.deepEqual(Object.keys(pkg.dependencies), pkg.bundleDependencies);
 });
 

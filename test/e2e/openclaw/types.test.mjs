@@ -30,7 +30,7 @@ test("OpenClaw gives the plugin what src/api.d.ts declares", async () => {
   assert.equal(await compile("export const given: PluginApi = api;"), "");
 });
 
-for (const [name, wrong] of [["the API", "api"], ["hooks", "api.on"], ["sessions", "api.runtime.agent.session.getSessionEntry"], ["text transforms", "api.registerTextTransforms"]]) {
+for (const [name, wrong] of [["the API", "api"], ["hooks", "api.on"], ["sessions", "api.runtime.agent.session.getSessionEntry"], ["text transforms", "api.registerTextTransforms"], ["decision providers", "api.registerDecisionProvider"]]) {
   test(`the types of ${name} are OpenClaw's, and not any`, async () => {
     assert.match(await compile(`export const nothing: never = ${wrong};`), /TS2322/);
   });
