@@ -17,8 +17,7 @@ import (
 
 const turnsPath = "/turns"
 
-// shownTurns is how many turns a page lists. Each has a list of all intents, of
-// about 2 kB.
+// shownTurns is how many turns a page lists: a screen, and a few more.
 const shownTurns = 30
 
 // turnQuery selects what the page of turns lists, as it appears in an address.
@@ -208,7 +207,6 @@ type turnsView struct {
 // turnCard is a turn that a person may judge.
 type turnCard struct {
 	row
-	Choices []choice
 	// Back is the page to return to; Next is the id of the turn to show then.
 	Back, Next string
 }
@@ -234,7 +232,7 @@ func (c *Console) listTurns(w http.ResponseWriter, r *http.Request) {
 		found.More, found.Rest = false, time.Time{}
 	}
 	for _, e := range found.Entries {
-		view.Cards = append(view.Cards, turnCard{row: rowOf(e, source.MinConfidence()), Choices: view.Choices, Back: q.URL()})
+		view.Cards = append(view.Cards, turnCard{row: rowOf(e, source.MinConfidence()), Back: q.URL()})
 	}
 	for i := range view.Cards {
 		view.Cards[i].Next = view.Cards[min(i+1, len(view.Cards)-1)].ID

@@ -70,7 +70,15 @@
     if (label) label.textContent = picked().length + ' selected';
   }
 
+  // complete takes the beginning of an intent for the first one that begins so.
+  function complete(field) {
+    const said = field?.list && field.value.trim().toUpperCase();
+    const first = said && [...field.list.options].find((option) => option.value.toUpperCase().startsWith(said));
+    if (first) field.value = first.value;
+  }
+
   async function send(form, button) {
+    complete(form.elements.intent);
     const body = new URLSearchParams(new FormData(form, button));
     const response = await fetch(form.getAttribute('action'), { method: 'POST', body });
     const text = await response.text();
@@ -85,6 +93,14 @@
       const button = all || $(`button[name="${name}"]`, current() ?? document.createElement('p'));
       if (button) return send(button.form, button);
     }
+  }
+
+  // choose goes to the field for the right intent.
+  function choose() {
+    const field = $('.judge [name="intent"]', current() ?? document.createElement('p'));
+    const box = field?.closest('details');
+    if (box) box.open = true;
+    field?.focus();
   }
 
   function undo() {
@@ -112,7 +128,7 @@
     a: () => press('approve'),
     r: () => press('reject', 'right'),
     w: () => press('wrong', 'withdraw'),
-    i: () => $('.judge select', current() ?? document.createElement('p'))?.focus(),
+    i: choose,
     u: undo,
     x: () => { const box = current() && $('.pick input', current()); if (box) { box.checked = !box.checked; count(); } },
     '/': () => { const box = $('[role="search"] [aria-keyshortcuts="/"]'); box?.focus(); box?.select(); },
@@ -126,7 +142,7 @@
     if (field) {
       const card = field.closest('.card');
       if (event.key === 'Escape') { field.blur(); card ? look(card) : move(1); }
-      if (event.key === 'Enter' && field.matches('.judge select')) { event.preventDefault(); look(card); then(() => press('wrong')); }
+      if (event.key === 'Enter' && field.matches('.judge [name="intent"]')) { event.preventDefault(); look(card); then(() => press('wrong')); }
       return;
     }
     const key = { ArrowDown: 'j', ArrowUp: 'k' }[event.key];

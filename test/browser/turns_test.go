@@ -143,7 +143,7 @@ func TestFiveTurnsAreCorrectedByKeyboard(t *testing.T) {
 		press("w"), marked("Marked wrong"), at("dentist"),
 		press("r"), marked("Marked right"), at("French"),
 		// The right one, by typing its beginning.
-		press("i"), holds(`document.activeElement.matches("select")`), press("CREATIVE"+kb.Enter), marked("right is CREATIVE_WRITING"), at("plants"),
+		press("i"), holds(`document.activeElement.matches("[name=intent]")`), press("CREATIVE"+kb.Enter), marked("right is CREATIVE_WRITING"), at("plants"),
 		press("w"), marked("Marked wrong:"), at("safe"), press(kb.ArrowUp), at("plants"), press("r"), marked("Marked right"), at("safe"),
 		press("i"), press("OTHER"+kb.Escape), at("safe"), press("w"), marked("right is OTHER"),
 		press("?"), holds(`document.querySelector("#help").open`), press(kb.Escape),
@@ -213,8 +213,8 @@ func TestTurnsAreJudgedWithoutScript(t *testing.T) {
 	require.NoError(t, err)
 	do(
 		t, ctx, navigate(c.base+"/turns"), text(".card:first-child .said", markup),
-		click(`.card:nth-child(2) button[name="wrong"]`), text(".notice", "Marked wrong"), text(".card:nth-child(2) .mark", "wrong"),
-		click(`.card:nth-child(2) button[name="right"]`), text(".notice", "Marked right"), text(".card:nth-child(2) .mark", "right"),
+		click(`.card:nth-child(2) summary`), click(`.card:nth-child(2) button[name="wrong"]`), text(".notice", "Marked wrong"), text(".card:nth-child(2) .mark", "wrong"),
+		click(`.card:nth-child(2) summary`), click(`.card:nth-child(2) button[name="right"]`), text(".notice", "Marked right"), text(".card:nth-child(2) .mark", "right"),
 		click(`.card:first-child .when a`), text("h1", "s"), text(".card .message", markup),
 		click(`.filter a`), text("h1", "Sessions"), text(".card", markup),
 		holds(`!document.querySelector("main img") && document.title !== "owned"`),
@@ -247,6 +247,20 @@ func TestDeadLettersAreReplayedByHand(t *testing.T) {
 	)
 	c.Eventually("it has failed again", func() bool { return stored(3) })
 	do(t, ctx, navigate(c.base+"/deadletters"), count(1))
+}
+
+func TestAScreenShowsTwentyFiveTurns(t *testing.T) {
+	s, ctx := consoletest.NewSystem(t), launch(t)
+	for i := range 40 {
+		s.Keep(consoletest.Begin(fmt.Sprint("telegram-", 40988+i%7), fmt.Sprint("run-", i), strings.Repeat("is it safe to merge this now, or later? ", 1+i%5), time.Now().Add(-time.Duration(i)*time.Minute), consoletest.Result("AGENT_ADMINISTRATION", 0.9)))
+	}
+	base := serve(t, "", nil, s)
+	look(t, ctx, 1280, 860, false, "light")
+	do(t, ctx, navigate(base+"/turns"), holds(`document.querySelectorAll(".card").length === 30`))
+	require.GreaterOrEqual(t, eval[float64](t, ctx, `[...document.querySelectorAll(".card")].filter((card) => card.getBoundingClientRect().bottom <= innerHeight).length`), 25.0)
+	// The chosen one shows its whole message.
+	whole := holds(`(() => { const said = document.querySelector(".card:nth-child(5) .said"); return said.scrollWidth <= said.clientWidth; })()`)
+	do(t, ctx, press("jjjjj"), whole)
 }
 
 func TestTheHeaderIsTheSameOnEveryPage(t *testing.T) {
