@@ -72,6 +72,7 @@ var funcs = template.FuncMap{
 	"machine":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"milliseconds": milliseconds,
 	"moment":       func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04:05 UTC") },
+	"precise":      func(t time.Time) string { return t.UTC().Format("15:04:05.000 UTC") },
 	"percent":      func(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" },
 	"visible":      visible,
 	"static":       staticURL,
