@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"intenthint/hint/eligibility"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
@@ -85,11 +84,8 @@ var (
 // (contract §3, Hint-Skip).
 var hints = func() []option {
 	out := []option{{"", "any or none"}, {record.HintGiven, "given"}, {record.HintNone, "none"}}
-	for _, skip := range []eligibility.Skip{
-		eligibility.Unchanged, eligibility.Holdout, eligibility.LowConfidence, eligibility.ClassifyFailed,
-		eligibility.Deadline, eligibility.Overloaded, eligibility.Late,
-	} {
-		out = append(out, option{string(skip), "none: " + string(skip)})
+	for _, skip := range record.Skips {
+		out = append(out, option{skip, "none: " + skip})
 	}
 	return out
 }()

@@ -223,6 +223,10 @@ const (
 	HintNone  = "no"
 )
 
+// Skips are the reasons that turns without a hint are recorded with (contract §3,
+// Hint-Skip).
+var Skips = []string{skipUnchanged, skipHoldout, skipUnsure, "classify_failed", "deadline", "overloaded", store.SkipLate}
+
 // skipUnsure is the Hint-Skip of a turn whose confidence was too low for a hint.
 const skipUnsure = "low_confidence"
 
