@@ -13,6 +13,7 @@ import (
 	"intenthint/hint"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
+	"intenthint/internal/httpserver"
 	"intenthint/internal/telemetry"
 	"intenthint/model"
 	"intenthint/part"
@@ -31,6 +32,7 @@ type Metrics struct {
 
 	// Asked at each scrape.
 	ready, requestsConnected, eventsConnected probe
+	healthy                                   healthyGauges
 
 	sessions         prometheus.Gauge
 	learntExamples   prometheus.Gauge
@@ -68,7 +70,33 @@ func NewMetrics(version, commit string) *Metrics {
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "intenthint_ready", Help: "1 while a request sent now would be answered, else 0; the same as /readyz."}, m.ready.value)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "requests"}}, m.requestsConnected.value)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "events"}}, m.eventsConnected.value)
+	r.MustRegister(&m.healthy)
 	return m
+}
+
+// healthyGauges are the gauges of the checks of /healthz.
+type healthyGauges struct {
+	run atomic.Pointer[func() httpserver.Report]
+}
+
+var healthyDesc = prometheus.NewDesc("intenthint_healthy", "1 while a check of /healthz is ok or not made yet, 0 while it fails, by check.", []string{"check"}, nil)
+
+// Describe is that of a [prometheus.Collector].
+func (g *healthyGauges) Describe(out chan<- *prometheus.Desc) { out <- healthyDesc }
+
+// Collect makes the checks.
+func (g *healthyGauges) Collect(out chan<- prometheus.Metric) {
+	var report httpserver.Report
+	if run := g.run.Load(); run != nil {
+		report = (*run)()
+	}
+	for _, check := range healthChecks {
+		value := 1.0
+		if result, made := report.Checks[check]; made && !result.OK {
+			value = 0
+		}
+		out <- prometheus.MustNewConstMetric(healthyDesc, prometheus.GaugeValue, value, check)
+	}
 }
 
 // register adds the metrics of parts.

@@ -3,12 +3,15 @@ package bus
 import (
 	"context"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // dialTime bounds how long a server may take to greet.
@@ -50,6 +53,26 @@ func greets(ctx context.Context, host string) bool {
 	_ = conn.SetReadDeadline(time.Now().Add(dialTime))
 	n, _ := conn.Read(make([]byte, 1))
 	return n == 1
+}
+
+// CheckStream returns an error if a stream does not answer, or has no leader: the last
+// server of a cluster answers for it then.
+func CheckStream(ctx context.Context, js jetstream.JetStream, name string) error {
+	s, err := FindStream(ctx, js, name)
+	if err != nil {
+		return err
+	}
+	cluster := s.CachedInfo().Cluster
+	if err = RequireLeader(cluster); err == nil {
+		return nil
+	}
+	online := 0
+	for _, peer := range cluster.Replicas {
+		if !peer.Offline {
+			online++
+		}
+	}
+	return fmt.Errorf("%w: %d of %d servers of the stream are online", err, online, len(cluster.Replicas))
 }
 
 // Certificates returns the certificates of a connection over TLS that end first: of

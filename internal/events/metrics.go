@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -32,6 +33,31 @@ type Metrics struct {
 	publishRetries, lost prometheus.Counter
 
 	letters, streamBytes, streamLimit prometheus.Gauge
+
+	waiting waiting
+}
+
+// waiting counts the messages of publishers that the stream has not acknowledged.
+type waiting struct {
+	mu sync.Mutex
+	of []*Publisher
+}
+
+func (w *waiting) add(p *Publisher) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.of = append(w.of, p)
+}
+
+func (w *waiting) value() float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sum := 0
+	for _, p := range w.of {
+		n, _ := p.waits()
+		sum += n
+	}
+	return float64(sum)
 }
 
 // NewMetrics registers the metrics. A second call with the same registerer
@@ -47,7 +73,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	gauge := func(name, help string) prometheus.Gauge {
 		return auto.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
 	}
-	return &Metrics{
+	m := &Metrics{
 		applied:        counter("events_applied_total", "Events applied by this process, by sink and hook."),
 		ignored:        counter("events_ignored_total", "Events that belong to no session and were acknowledged without effect, by sink and hook."),
 		redeliveries:   counter("redeliveries_total", "Deliveries of an event after the first, by sink and hook."),
@@ -63,6 +89,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		streamBytes:    gauge("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),
 		streamLimit:    gauge("event_stream_limit_bytes", "Size at which the event stream begins to drop its oldest events, in bytes; 0 for no limit."),
 	}
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "turns_waiting", Help: "Answered turns and other events of this process that the stream has not acknowledged yet. They are published when it takes them again."}, m.waiting.value)
+	return m
 }
 
 // Expect creates the series of a sink, 0 at first, so that alerts can tell 0 from

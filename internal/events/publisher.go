@@ -127,6 +127,7 @@ func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, t
 	if err != nil {
 		return nil, err
 	}
+	metrics.waiting.add(p)
 	// The client subscribes to acknowledgements with the first publication, even
 	// one that it refuses. Do it now: later, a service may be counting its
 	// subscriptions.
