@@ -78,10 +78,13 @@ func Strings(text string, shown ...string) string {
 	})
 }
 
-// Secret masks a known secret in a text; "" is none.
+// keyInQuery is a key in the query of a URL, as some providers take and quote it.
+var keyInQuery = regexp.MustCompile(`(?i)([?&](?:[a-z]+[-_])?(?:key|token|sig|signature)=)[^&#\s"'<>]+`)
+
+// Secret masks a known secret in a text, "" is none, and keys in the queries of URLs.
 func Secret(text, secret string) string {
-	if secret == "" {
-		return text
+	if secret != "" {
+		text = strings.ReplaceAll(text, secret, Masked)
 	}
-	return strings.ReplaceAll(text, secret, Masked)
+	return keyInQuery.ReplaceAllString(text, "${1}"+Masked)
 }

@@ -56,4 +56,7 @@ func TestSecret(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "bad key ***", redact.Secret("bad key k1", "k1"))
 	require.Equal(t, "bad key", redact.Secret("bad key", ""))
+	require.Equal(t, "no route to https://h/v1?alt=sse&key=***#x", redact.Secret("no route to https://h/v1?alt=sse&key=AIza123#x", "k1"))
+	require.Equal(t, `Get "https://h/?api_key=***": refused`, redact.Secret(`Get "https://h/?api_key=abc": refused`, ""))
+	require.Equal(t, "which monkey=banana?", redact.Secret("which monkey=banana?", ""))
 }
