@@ -84,6 +84,7 @@ type App struct {
 	answers          *run.Answers
 	hinter           *hint.Hinter
 	token            string                   // required by pages and HTTP APIs; "" for none
+	guesses          *access.Guesses          // wrong tokens of all of them
 	console          *console.Console         // nil if HINT_HTTP_ADDR is off
 	parts            []part.Part              // all, in the order in which they start
 	running          map[string]*part.Running // those that are on, by name
@@ -94,7 +95,7 @@ type App struct {
 func New(cfg *config.Config, o Options) *App {
 	a := &App{
 		cfg: cfg, opts: o, log: o.Log, running: map[string]*part.Running{},
-		catalogued: make(chan error, 1), loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
+		catalogued: make(chan error, 1), loaded: make(chan error, 1), answers: run.NewAnswers(o.Log), guesses: access.NewGuesses(),
 	}
 	a.metrics = NewMetrics(o.Version, o.Commit)
 	a.live = newLive(cfg, a.metrics, o.Log, o.Level)

@@ -17,7 +17,7 @@ import (
 // serveConsole adds the pages for people to the server.
 func (a *App) serveConsole(server *httpserver.Server) (err error) {
 	a.console, err = console.New(console.Options{
-		Configured: a.cfg.HTTP.Addr, Listening: server.Addr(), Public: a.cfg.HTTP.Public, Token: a.token, Parts: a.overview, Pages: pagesOf(a.parts), API: apiOf(a.parts), Log: a.log,
+		Configured: a.cfg.HTTP.Addr, Listening: server.Addr(), Public: a.cfg.HTTP.Public, Token: a.token, Guesses: a.guesses, Parts: a.overview, Pages: pagesOf(a.parts), API: apiOf(a.parts), Log: a.log,
 	})
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func (a *App) leave(ctx context.Context, p part.Part) {
 // env is what a part runs in.
 func (a *App) env(ctx context.Context, name string, program part.Program) part.Env {
 	return part.Env{
-		Program: program, Layout: a.layout, DataDir: a.cfg.DataDir, Token: a.token, Requests: a.requests, Events: a.events,
+		Program: program, Layout: a.layout, DataDir: a.cfg.DataDir, Token: a.token, Guesses: a.guesses, Requests: a.requests, Events: a.events,
 		Log: a.log.With("part", name),
 		Retry: func(ctx context.Context, do func(context.Context) error) error {
 			return retryTemporary(ctx, a.log, do)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+
+	"intenthint/internal/access"
 )
 
 // serveAPI answers a program: by the rules of the pages, but with JSON, and without a
@@ -23,8 +25,8 @@ func (c *Console) serveAPI(w http.ResponseWriter, r *http.Request) {
 		if err := c.authorized(r); err != nil {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="intenthint"`)
 			problem := "a token is required: Authorization: Bearer"
-			if errors.Is(err, errGuesses) {
-				problem = err.Error() // as many others before; a right one is not looked at
+			if errors.Is(err, access.ErrGuesses) {
+				problem = err.Error()
 			}
 			refuseAPI(w, http.StatusUnauthorized, problem)
 			return

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"intenthint/internal/access"
 	"intenthint/internal/loglimit"
 	"intenthint/part"
 )
@@ -40,6 +42,8 @@ type Options struct {
 	Public []string
 	// Token is HINT_HTTP_TOKEN; "" means that no token is needed.
 	Token string
+	// Guesses bounds wrong tokens, nil for those of the pages alone.
+	Guesses *access.Guesses
 	// Parts returns what the overview shows.
 	Parts func() []Part
 	// Pages are those of the parts of the program, see [Console.Serve].
@@ -84,7 +88,7 @@ func New(o Options) (*Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.guard, err = newGuard(configured, listening, port, o.Token, at); err != nil {
+	if c.guard, err = newGuard(configured, listening, port, o.Token, at, cmp.Or(o.Guesses, access.NewGuesses())); err != nil {
 		return nil, err
 	}
 

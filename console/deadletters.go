@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"intenthint/internal/access"
 	"intenthint/internal/events"
 	"intenthint/internal/text"
 )
@@ -252,7 +253,7 @@ func (c *Console) carryOutLetters(r *http.Request, queue *events.DeadLetters, vi
 			c.log.Error("dead letter not changed", "action", string(view.Action), "sequence", row.Sequence, "error", err)
 			return done, fmt.Errorf("dead letter %d: %w", row.Sequence, err)
 		}
-		c.log.Info("dead letter changed", "action", string(view.Action), "sequence", row.Sequence, "client", client(r.RemoteAddr))
+		c.log.Info("dead letter changed", "action", string(view.Action), "sequence", row.Sequence, "client", access.Client(r.RemoteAddr))
 		done++
 	}
 	return done, nil

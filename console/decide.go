@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"intenthint/internal/access"
 	"intenthint/knowhub"
 	"intenthint/knowhub/experience"
 	"intenthint/payload"
@@ -109,7 +110,7 @@ func (x *experiencesPage) decide(w http.ResponseWriter, r *http.Request) {
 			not = append(not, id)
 			continue
 		}
-		c.log.Info("experience decided", "action", o.action, "id", id, "client", client(r.RemoteAddr))
+		c.log.Info("experience decided", "action", o.action, "id", id, "client", access.Client(r.RemoteAddr))
 		done = append(done, id)
 	}
 	http.Redirect(w, r, o.next(done, not, at), http.StatusSeeOther) //nolint:gosec // a path of this server with a query of known fields

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"intenthint/internal/access"
 	"intenthint/internal/netaddr"
 )
 
@@ -40,10 +41,10 @@ type guard struct {
 	origin   *http.CrossOriginProtection
 	token    []byte // SHA-256 of the token, nil for none
 	sessions *sessions
-	guesses  *guesses
+	guesses  *access.Guesses
 }
 
-func newGuard(configured, listening, port, token string, at public) (guard, error) {
+func newGuard(configured, listening, port, token string, at public, guesses *access.Guesses) (guard, error) {
 	g := guard{
 		port:     port,
 		host:     configured,
@@ -51,7 +52,7 @@ func newGuard(configured, listening, port, token string, at public) (guard, erro
 		public:   at,
 		closed:   token == "" && !netaddr.IsLoopback(listening),
 		sessions: newSessions(),
-		guesses:  newGuesses(),
+		guesses:  guesses,
 	}
 	for _, origin := range at.origins() {
 		if err := g.origin.AddTrustedOrigin(origin); err != nil {
@@ -83,7 +84,7 @@ func (g *guard) open(r *http.Request) bool {
 }
 
 // authorized returns nil for a request with the token or the cookie of a sign-in.
-// The error is errSignIn, errToken, errAgain or errGuesses.
+// The error is errSignIn or one of [access.Guesses].
 func (g *guard) authorized(r *http.Request) error {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return g.try(r, strings.TrimSpace(token))
@@ -99,7 +100,7 @@ func (g *guard) authorized(r *http.Request) error {
 // rate-limited by client.
 func (g *guard) try(r *http.Request, token string) error {
 	sum := sha256.Sum256([]byte(token))
-	return g.guesses.try(r.RemoteAddr, sum, func() bool {
+	return g.guesses.Try(r.RemoteAddr, sum, func() bool {
 		return subtle.ConstantTimeCompare(sum[:], g.token) == 1
 	})
 }

@@ -13,6 +13,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"intenthint/intents"
+	"intenthint/internal/access"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
@@ -163,7 +164,7 @@ func (c *Console) judge(w http.ResponseWriter, r *http.Request) {
 		c.message(w, http.StatusBadGateway, "Not marked", "The stream did not take the mark: "+err.Error())
 		return
 	}
-	c.log.Info("turn marked", "verdict", j.verdict, "intent", j.intent, "run", j.run, "client", client(r.RemoteAddr))
+	c.log.Info("turn marked", "verdict", j.verdict, "intent", j.intent, "run", j.run, "client", access.Client(r.RemoteAddr))
 	now := time.Now()
 	c.marks.byRow.Add(rowID(session.Token, j.run), mark{
 		Judgement: store.Judgement{

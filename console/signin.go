@@ -5,18 +5,16 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/time/rate"
+
+	"intenthint/internal/access"
 )
 
 const (
@@ -26,12 +24,7 @@ const (
 	signOutPath = "/sign-out"
 )
 
-var (
-	errSignIn  = errors.New("sign-in needed")
-	errToken   = errors.New("wrong token")
-	errAgain   = fmt.Errorf("%w again", errToken)
-	errGuesses = errors.New("too many wrong tokens")
-)
+var errSignIn = errors.New("sign-in needed")
 
 // A sign-in lasts a working day. When there are more than maxSessions, the least
 // recently used one ends.
@@ -70,79 +63,6 @@ func (s *sessions) has(value string) bool {
 }
 
 func (s *sessions) end(value string) { s.ends.Remove(sha256.Sum256([]byte(value))) }
-
-// A client may send guessBurst wrong tokens at once, and one more each
-// guessPause. All clients together may send guessesOfAll times as many, however
-// many addresses they have. The last maxWrong wrong tokens do not count when they are sent
-// again: a program with an old token guesses nothing, and must not lock others out.
-const (
-	guessBurst   = 5
-	guessPause   = 10 * time.Second
-	guessesOfAll = 20
-	maxClients   = 1024
-	maxWrong     = 1024
-)
-
-// guesses bounds the rate of wrong tokens.
-type guesses struct {
-	mu      sync.Mutex
-	all     *rate.Limiter
-	clients *lru.Cache[string, *rate.Limiter]
-	wrong   *lru.Cache[[sha256.Size]byte, struct{}] // hashes
-}
-
-func newGuesses() *guesses {
-	return &guesses{
-		all:     rate.NewLimiter(rate.Every(guessPause/guessesOfAll), guessBurst*guessesOfAll),
-		clients: newCache[string, *rate.Limiter](maxClients),
-		wrong:   newCache[[sha256.Size]byte, struct{}](maxWrong),
-	}
-}
-
-// try returns nil for the hash of the right token, however many wrong ones came before:
-// on one machine, and behind a reverse proxy, all clients have one address, and nobody
-// may lock the others out. A token that a process made has 128 bits, so that guessing is
-// hopeless at any rate.
-func (g *guesses) try(addr string, token [sha256.Size]byte, right func() bool) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if right() {
-		return nil
-	}
-	if _, ok := g.wrong.Get(token); ok {
-		return errAgain
-	}
-	name := client(addr)
-	limit, ok := g.clients.Get(name)
-	if !ok {
-		limit = rate.NewLimiter(rate.Every(guessPause), guessBurst)
-	}
-	if limit.Tokens() < 1 || g.all.Tokens() < 1 {
-		return errGuesses
-	}
-	limit.Allow()
-	g.all.Allow()
-	g.clients.Add(name, limit)
-	g.wrong.Add(token, struct{}{})
-	return errToken
-}
-
-// client returns the identity of a client by its address: the address without
-// the port; for IPv6 the network, as a host can use any number of addresses in
-// it.
-func client(addr string) string {
-	at, err := netip.ParseAddrPort(addr)
-	if err != nil {
-		return addr
-	}
-	ip := at.Addr().Unmap().WithZone("")
-	if ip.Is6() {
-		if network, err := ip.Prefix(64); err == nil {
-			return network.String()
-		}
-	}
-	return ip.String()
-}
 
 // cookieName returns the cookie's name. It contains the port: cookies are
 // shared between ports, and consumers on the same machine would overwrite each
@@ -184,14 +104,14 @@ func (c *Console) askToSignIn(w http.ResponseWriter, r *http.Request, err error)
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, view signInView, err error) {
 	status := http.StatusUnauthorized
 	switch {
-	case errors.Is(err, errGuesses):
+	case errors.Is(err, access.ErrGuesses):
 		status = http.StatusTooManyRequests
-		seconds := int(math.Ceil(guessPause.Seconds()))
+		seconds := int(math.Ceil(access.GuessPause.Seconds()))
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		view.Problem = "Too many wrong tokens. Try again in " + strconv.Itoa(seconds) + " seconds."
-	case errors.Is(err, errToken):
-		if !errors.Is(err, errAgain) {
-			c.lines.Warn(c.log, "sign-in with a wrong token", "client", client(r.RemoteAddr))
+	case errors.Is(err, access.ErrToken):
+		if !errors.Is(err, access.ErrAgain) {
+			c.lines.Warn(c.log, "sign-in with a wrong token", "client", access.Client(r.RemoteAddr))
 		}
 		view.Problem = "This is not the token."
 	}

@@ -12,6 +12,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"intenthint/internal/access"
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/triage/state"
@@ -336,7 +337,7 @@ func (t *triagePage) judge(w http.ResponseWriter, r *http.Request) {
 		c.message(w, http.StatusBadGateway, "Not marked", "The stream did not take the mark: "+err.Error())
 		return
 	}
-	c.log.Info("message marked", "verdict", right, "group", group, "message", id, "client", client(r.RemoteAddr))
+	c.log.Info("message marked", "verdict", right, "group", group, "message", id, "client", access.Client(r.RemoteAddr))
 	t.opinions.add(d, right)
 	did := c.notices.add(notice{Text: fmt.Sprintf("Marked: %s was %s.", decided{Decision: d}.PastTense(), decided{d, right}.Opinion()), Task: line(d.Text)})
 	http.Redirect(w, r, j.goBack(did), http.StatusSeeOther) //nolint:gosec // of localPath

@@ -1,6 +1,7 @@
 package knowhub
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"intenthint/internal/access"
 	"intenthint/internal/netaddr"
 )
 
@@ -26,7 +28,9 @@ type APIOptions struct {
 	Listen string
 	// Token is the bearer token that every request must have; "" for none.
 	Token string
-	Log   *slog.Logger
+	// Guesses bounds wrong tokens, nil for those of this API alone.
+	Guesses *access.Guesses
+	Log     *slog.Logger
 }
 
 // API answers the verbs over HTTP (contract §12).
@@ -53,6 +57,7 @@ func NewAPI(o APIOptions) *API {
 	if err != nil {
 		host = o.Listen
 	}
+	o.Guesses = cmp.Or(o.Guesses, access.NewGuesses())
 	return &API{
 		o: o, host: host, token: sha256.Sum256([]byte(o.Token)),
 		cross: http.NewCrossOriginProtection(), places: make(chan struct{}, maxRequests),
@@ -97,9 +102,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, http.StatusForbidden, "cross-origin requests may not change anything")
 		return
 	}
-	if !a.authorized(r) {
+	if err := a.authorized(r); err != nil {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="KnowHub"`)
-		a.refuse(w, http.StatusUnauthorized, "a token is required: Authorization: Bearer")
+		problem := "a token is required: Authorization: Bearer"
+		if errors.Is(err, access.ErrGuesses) {
+			problem = err.Error()
+		}
+		a.refuse(w, http.StatusUnauthorized, problem)
 		return
 	}
 	path, id := r.URL.Path, ""
@@ -165,14 +174,17 @@ func (a *API) answer(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(body, '\n')) // the client may have gone
 }
 
-// authorized compares the token in constant time.
-func (a *API) authorized(r *http.Request) bool {
+// authorized returns nil for a request with the token, compared in constant time.
+func (a *API) authorized(r *http.Request) error {
 	if a.o.Token == "" {
-		return true
+		return nil
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return access.ErrToken
+	}
 	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	return subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+	return a.o.Guesses.Try(r.RemoteAddr, sum, func() bool { return subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1 })
 }
 
 // posted returns the body unchanged.

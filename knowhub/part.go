@@ -124,7 +124,7 @@ func open(ctx context.Context, env part.Env, metrics *Metrics, page func(*Servic
 		Checks: []part.Step{{Name: "knowhub index", Do: follower.Check}},
 		Stop:   []part.Step{{Name: "knowhub index", Do: follow(ctx, follower)}},
 		Listen: func(ctx context.Context) (func(context.Context) error, error) {
-			return listen(ctx, service, env.Token, log)
+			return listen(ctx, service, env, log)
 		},
 		Detail: func() string { return "experiences to review" },
 		Sinks:  []part.Sink{extraction.start},
@@ -194,14 +194,14 @@ func extractPause(tries uint64) time.Duration {
 	return 5 * time.Second << (3 * (min(max(tries, 1), 4) - 1))
 }
 
-// listen serves the HTTP API. token is required where the settings have none; "" for none.
-func listen(ctx context.Context, service *Service, token string, log *slog.Logger) (stop func(context.Context) error, err error) {
+// listen serves the HTTP API.
+func listen(ctx context.Context, service *Service, env part.Env, log *slog.Logger) (stop func(context.Context) error, err error) {
 	s := service.Settings()
 	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: s.Listen, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("HINT_KNOWHUB: %w", err)
 	}
-	server.Handle("/", NewAPI(APIOptions{Service: service, Listen: s.Listen, Token: cmp.Or(s.Token, token), Log: log}))
+	server.Handle("/", NewAPI(APIOptions{Service: service, Listen: s.Listen, Token: cmp.Or(s.Token, env.Token), Guesses: env.Guesses, Log: log}))
 	server.Serve()
 	log.Info("serving the API of experiences", "address", server.Addr())
 	return server.Shutdown, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"intenthint/internal/access"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
@@ -100,8 +101,9 @@ type Env struct {
 	Layout  bus.Layout
 	DataDir string
 	// Token is what an HTTP API of the part requires, unless its own settings have one; ""
-	// for none.
-	Token string
+	// for none. Guesses bounds wrong ones, of all HTTP servers together.
+	Token   string
+	Guesses *access.Guesses
 	// Requests and Events are separate connections: what may take long uses Events.
 	Requests, Events *bus.Bus
 	Log              *slog.Logger
