@@ -251,7 +251,7 @@ func publicURLs(text string) ([]string, error) {
 		u, err := url.Parse(e)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
 			u.RawQuery != "" || u.Fragment != "" || u.RawPath != "" || path.Clean("/"+u.Path) != "/"+strings.Trim(u.Path, "/") {
-			return nil, fmt.Errorf("must be a list of URLs of a name and at most a path, such as https://hints.example.org/intent (%q is none)", e)
+			return nil, fmt.Errorf("must be a list of URLs of a name and at most a path, such as https://hints.example.org/intent (%q is not one)", e)
 		}
 		elements[i] = u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimRight(u.EscapedPath(), "/")
 	}

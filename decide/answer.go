@@ -212,7 +212,7 @@ func parseAnswer(q *Question, answer gjson.Result) (p []float64, problem string)
 	}
 	// The label counts: probabilities are rounded to two decimals there.
 	if at := slices.Index(q.Labels, answer.Get("choice").Str); q.Type == Choice && at < 0 {
-		return nil, "the choice is none of the labels"
+		return nil, "the choice is not one of the labels"
 	} else if q.Type == Choice {
 		raise(p, at)
 	}

@@ -90,7 +90,7 @@ func TestAnswersOfAnotherServer(t *testing.T) {
 		{"a label is missing", aChoice, `{"type":"choice","choice":"refund","probabilities":{"refund":1}}`, nil, "a label without"},
 		{"below 0", aChoice, `{"type":"choice","choice":"refund","probabilities":{"refund":1,"other":-0.1}}`, nil, "a label without"},
 		{"all 0", aChoice, `{"type":"choice","choice":"refund","probabilities":{"refund":0,"other":0}}`, nil, "all probabilities are 0"},
-		{"an unknown choice", aChoice, `{"type":"choice","choice":"x","probabilities":{"refund":1,"other":0}}`, nil, "none of the labels"},
+		{"an unknown choice", aChoice, `{"type":"choice","choice":"x","probabilities":{"refund":1,"other":0}}`, nil, "not one of the labels"},
 		{"a level is missing", aScore, `{"type":"score","probabilities":[0,1]}`, nil, "a label without"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -141,7 +141,7 @@ func parseOption(q *Question, v gjson.Result) (p []float64, problem string) {
 	}
 	switch {
 	case !answer.Exists() || answer.IsObject() || answer.IsArray() || at < 0:
-		return nil, "it is none of the options"
+		return nil, "it is not one of the options"
 	case confidence.Type != gjson.Number || confidence.Num < 0 || confidence.Num > 100:
 		return nil, "no confidence from 0 to 100"
 	}

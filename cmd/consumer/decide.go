@@ -279,7 +279,7 @@ func (c *decideMarkCmd) Run(inv *cli.Invocation) error {
 	}
 	e := entries[at]
 	if _, ok := e.Probabilities[c.Label]; !ok {
-		return fmt.Errorf("%q is none of the labels: %s", text.OneLine(c.Label, 60), strings.Join(labelsOf(e), ", "))
+		return fmt.Errorf("%q is not one of the labels: %s", text.OneLine(c.Label, 60), strings.Join(labelsOf(e), ", "))
 	}
 	if err := app.PublishFeedback(inv.Ctx, b.JS, app.Layout(inv.Config), decide.MarkContext(e.Agent, rubric), decide.Marked(c.ID, c.Label, c.By)); err != nil {
 		return err

@@ -161,7 +161,7 @@ func parseLabelled(line []byte, labels []string) (state json.RawMessage, label s
 	case state == nil:
 		return nil, "", errors.New("state and text are missing")
 	case !slices.Contains(labels, label):
-		return nil, "", fmt.Errorf("%q is none of the labels: %s", text.OneLine(label, 60), strings.Join(labels, ", "))
+		return nil, "", fmt.Errorf("%q is not one of the labels: %s", text.OneLine(label, 60), strings.Join(labels, ", "))
 	}
 	return state, label, nil
 }

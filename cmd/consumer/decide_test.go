@@ -111,7 +111,7 @@ func TestDecideCommands(t *testing.T) {
 	require.Equal(t, []any{1, 0, 1}, []any{shown.Marked, shown.Right, len(shown.Offered)})
 	require.Equal(t, "ada", shown.Last[1].Mark.By)
 	for _, row := range []struct{ id, label, says string }{
-		{id, "perhaps", "none of the labels: true, false"}, {rubric + "-no", "true", "no decision"}, {"x", "true", "not the id of a decision"},
+		{id, "perhaps", "not one of the labels: true, false"}, {rubric + "-no", "true", "no decision"}, {"x", "true", "not the id of a decision"},
 	} {
 		code, _, stderr := s.command("decide", "mark", row.id, row.label)
 		require.Equal(t, exitFailed, code, row.id)

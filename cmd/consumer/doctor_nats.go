@@ -135,7 +135,7 @@ func (d *doctor) certificateFile(file string) {
 	}
 }
 
-// certificate reports the end of a certificate; nil is none.
+// certificate reports the end of a certificate; nil means none.
 func (d *doctor) certificate(what string, c *x509.Certificate) {
 	if c == nil {
 		return
