@@ -21,7 +21,7 @@ import (
 func TestAFloodOfNonsenseIsFewLinesAndNoEndlessStop(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("floods a server for seconds")
 	}
 	s := start(t, nil)
 	event, _ := json.Marshal(payload.Feedback{Kind: payload.FeedbackHint, RunID: "r", Verdict: "wrong", Intent: "NOBODY"})

@@ -26,7 +26,7 @@ func Completion(app *kong.Application, shell string) string {
 }
 
 // paths returns the case pattern of all commands. After help the same words may come
-// as at the beginning, so it is none of them.
+// as at the beginning, so it is not one of them.
 func paths(commands []command) string {
 	out := make([]string, 0, len(commands))
 	for _, c := range commands[1:] { // without the program itself
