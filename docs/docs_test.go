@@ -236,11 +236,14 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// mostWords is how long a sentence of a document for newcomers may be.
-const mostWords = 40
+// mostWords is how long a sentence of a document may be.
+const mostWords = 35
 
 func TestSentencesAreShort(t *testing.T) {
-	for _, name := range []string{"figures.md", "operating.md", "intents.md", "effect.md", "triage.md", "knowhub.md", "privacy.md", "migration.md", "decisions-engine.md", "paths.md", "../CONTRIBUTING.md", "../deploy/README.md", "../openclaw-plugin/README.md"} {
+	for _, name := range documents(t) {
+		if name == filepath.Join(root, "docs", "contract.md") || strings.HasPrefix(name, filepath.Join(root, "intents")) {
+			continue // the contract's rules are often lists in one sentence; prompts are for models
+		}
 		markdown, err := os.ReadFile(name) //nolint:gosec // from the list
 		require.NoError(t, err)
 		list := sentences(string(markdown))
