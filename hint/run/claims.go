@@ -58,13 +58,13 @@ func (c *Claims) Claim(ctx context.Context, key string, now, until time.Time) (p
 	if err == nil {
 		return time.Time{}
 	}
-	if !errors.Is(err, jetstream.ErrKeyExists) {
+	var entry jetstream.KeyValueEntry
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		entry, err = c.bucket.Get(ctx, name)
+	}
+	if err != nil {
 		// Without the claim, two processes may ask the model.
 		c.log.Debug("claim failed", "error", err)
-		return time.Time{}
-	}
-	entry, err := c.bucket.Get(ctx, name)
-	if err != nil {
 		return time.Time{}
 	}
 	if ms, err := strconv.ParseInt(string(entry.Value()), 10, 64); err == nil && now.UnixMilli() <= ms {
