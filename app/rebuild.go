@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,9 @@ type rebuilder struct {
 	settings func() *hint.Settings
 	log      *slog.Logger
 	wake     chan struct{}
+	// source is what the store was found complete with; the zero value before that.
+	source store.Source
+	looked time.Time // when the stream was last compared with it
 }
 
 // rebuildCheck is the usual interval between checks for lost sessions.
@@ -33,6 +37,10 @@ const rebuildCheck = 5 * time.Second
 
 // rebuildPauses bounds the pause after failures, in checks: a minute.
 const rebuildPauses = 12
+
+// anewChecks is how often a stream that was made anew is looked for, in checks: once a
+// minute.
+const anewChecks = 12
 
 func newRebuilder(js jetstream.JetStream, layout bus.Layout, settings func() *hint.Settings, log *slog.Logger) *rebuilder {
 	return &rebuilder{js: js, layout: layout, settings: settings, log: log, wake: make(chan struct{}, 1)}
@@ -52,6 +60,7 @@ func (r *rebuilder) watch(ctx context.Context, sessions store.Store, check time.
 	pause := check
 	known, quiet := false, false
 	for {
+		known = known && !r.anew(ctx, anewChecks*check)
 		ok, err := r.whole(ctx, sessions, known)
 		known = known || ok
 		if err == nil {
@@ -102,6 +111,20 @@ func (r *rebuilder) begin(ctx context.Context, sessions store.Store) error {
 	return err
 }
 
+// anew reports whether the stream was made anew since the store was found complete. It
+// asks the server after a pause.
+func (r *rebuilder) anew(ctx context.Context, pause time.Duration) bool {
+	if time.Since(r.looked) < pause {
+		return false
+	}
+	place, err := events.Where(ctx, r.js, r.layout)
+	if err != nil {
+		return false // the server is away, or the stream is being made
+	}
+	r.looked = time.Now()
+	return !place.Created.Equal(r.source.Created)
+}
+
 // whole makes sure that the store holds all processed events, and reports
 // whether it does. For a store known to be complete only its source is checked.
 func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool) (bool, error) {
@@ -116,6 +139,7 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	want := store.Source{Stream: r.layout.Stream, Created: place.Created}
 	same := func(s store.Source) bool { return s.Stream == want.Stream && s.Created.Equal(want.Created) }
 	if same(source) {
+		r.found(want)
 		return true, nil
 	}
 	rebuild, ok, err := sessions.Rebuilding(ctx)
@@ -124,17 +148,22 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	}
 	defer rebuild.Release()
 	if source, err = sessions.Source(ctx); err == nil && same(source) {
+		r.found(want)
 		return true, nil
 	}
 	// Read again: events delivered meanwhile may be lost as well.
 	if place, err = events.Where(ctx, r.js, r.layout); err != nil {
 		return false, err
 	}
+	if before := cmp.Or(source, r.source); before.Stream == want.Stream && !before.Created.Equal(want.Created) {
+		r.log.Warn("event stream was made anew, earlier events are lost", "stream", want.Stream,
+			"created", want.Created, "earlier_created", before.Created, "last_sequence", place.Last)
+	}
 	// Compare Delivered, not Applied: events after a pending one may be processed
 	// too.
 	if place.Delivered > 0 {
 		// The store lacks events that were processed.
-		r.log.Warn("replaying the stream into the session store", "until_sequence", place.Delivered)
+		r.log.Warn("replaying the stream into the session store", "from_sequence", place.First, "until_sequence", place.Delivered)
 		done, err := r.reapply(ctx, sessions, events.Range{Until: place.Delivered})
 		if err != nil {
 			return false, err
@@ -145,8 +174,15 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 			}
 		}
 	}
-	return true, rebuild.Finish(ctx, want)
+	if err := rebuild.Finish(ctx, want); err != nil {
+		return true, err
+	}
+	r.found(want)
+	return true, nil
 }
+
+// found notes what the store is complete with.
+func (r *rebuilder) found(source store.Source) { r.source, r.looked = source, time.Now() }
 
 // single rebuilds sessions that were lost one by one.
 func (r *rebuilder) single(ctx context.Context, sessions store.Store) error {

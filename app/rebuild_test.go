@@ -275,6 +275,41 @@ func TestANewStoreIsComplete(t *testing.T) {
 	require.Equal(t, layout.Stream, source.Stream)
 }
 
+// A stream that was deleted and made again is named once, whether a process runs
+// meanwhile or starts afterwards; one that is the same is not.
+func TestAStreamThatWasMadeAnewIsNamed(t *testing.T) {
+	t.Parallel()
+	const line = "event stream was made anew"
+	for _, running := range []bool{true, false} {
+		t.Run("while it runs: "+strconv.FormatBool(running), func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			want := s.Converse()
+			s.Eventually("the source", func() bool {
+				_, err := os.Stat(filepath.Join(s.Config.Store.SessionsDir, ".source"))
+				return err == nil
+			})
+			if running {
+				require.NoError(t, s.JS.DeleteStream(t.Context(), "OPENCLAW_EVENTS"))
+			} else {
+				require.NoError(t, s.Stop())
+				require.NotContains(t, s.Log.String(), line)
+				s = startWith(t, s.Config)
+				s.Eventually("ready", func() bool { return strings.Contains(s.Log.String(), `"ready"`) })
+				require.NotContains(t, s.Log.String(), line, "it is the same")
+				require.NoError(t, s.Stop())
+				require.NoError(t, os.RemoveAll(filepath.Join(s.Config.DataDir, "jetstream", "$G", "streams", "OPENCLAW_EVENTS")))
+				s = startWith(t, s.Config)
+			}
+			s.Eventually("the line", func() bool { return strings.Contains(s.Log.String(), line) })
+			s.Ask(s.Prompt("new", "r", "write some code for me please"), time.Minute)
+			s.Eventually("the new turn", func() bool { return s.Document("new") != nil })
+			require.True(t, s.Same(mapsWith(want, s.Files(), "new.json")), "sessions stay")
+			require.Equal(t, 1, strings.Count(s.Log.String(), line))
+		})
+	}
+}
+
 // applying notes the sessions that facts are applied to.
 type applying struct {
 	store.Store

@@ -27,8 +27,8 @@ type Range struct {
 type Place struct {
 	// Created distinguishes the stream from an earlier one of the same name.
 	Created time.Time
-	// Last is the sequence of the newest event.
-	Last uint64
+	// First and Last are the sequences of the oldest and the newest event.
+	First, Last uint64
 	// Applied is the sequence up to which every event was applied by some
 	// process, Delivered the sequence up to which events were delivered.
 	Applied, Delivered uint64
@@ -53,7 +53,7 @@ func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, er
 		return Place{}, fmt.Errorf("stream %s, durable %s: %w", l.Stream, l.QueueGroup, err)
 	}
 	return Place{
-		Created: s.Created, Last: s.State.LastSeq,
+		Created: s.Created, First: s.State.FirstSeq, Last: s.State.LastSeq,
 		Applied: d.AckFloor.Stream, Delivered: d.Delivered.Stream,
 	}, nil
 }

@@ -108,6 +108,14 @@ func (x *Index) Held() uint64 {
 	return uint64(len(x.keys))
 }
 
+// Knows reports whether the bucket has, or had, an entry with this key.
+func (x *Index) Knows(key string) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	_, ok := x.keys[key]
+	return ok
+}
+
 // Apply applies changes in the order of their revisions. Changes that the copy already
 // has are ignored.
 func (x *Index) Apply(changes []experience.Change) {

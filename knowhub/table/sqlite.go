@@ -170,11 +170,10 @@ const busyTime = time.Second
 // change calls f in a transaction on a file. SQLite does not wait for the disk: what a
 // power cut damages is written anew by the next start.
 func change(ctx context.Context, path string, f func(tx *sql.Tx) error) (err error) {
-	source := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+	db, err := open(path, url.Values{
 		"mode": {"rw"}, "_txlock": {"immediate"},
 		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTime.Milliseconds()), "synchronous(off)"},
-	}.Encode()}
-	db, err := sql.Open("sqlite", source.String())
+	})
 	if err != nil {
 		return err
 	}
@@ -188,6 +187,36 @@ func change(ctx context.Context, path string, f func(tx *sql.Tx) error) (err err
 		return err
 	}
 	return tx.Commit()
+}
+
+func open(path string, options url.Values) (*sql.DB, error) {
+	source := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}
+	return sql.Open("sqlite", source.String())
+}
+
+// eachID calls yield with the ids in a file, of which there may be none.
+func eachID(ctx context.Context, path string, yield func(id string)) (err error) {
+	if foreign, err := isForeign(path); foreign || err != nil {
+		return err
+	}
+	db, err := open(path, url.Values{"mode": {"ro"}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rows, err := db.QueryContext(ctx, `SELECT id FROM experiences`)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		yield(id)
+	}
+	return rows.Err()
 }
 
 // values are the columns of an experience.

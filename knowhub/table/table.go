@@ -22,6 +22,8 @@ type Experiences interface {
 	All() []*experience.Experience
 	// Get returns the experience with an id; ok is false if there is none.
 	Get(id string) (e experience.Experience, ok bool)
+	// Knows reports whether an id has, or had, an experience.
+	Knows(id string) bool
 }
 
 // Options configure a [Table].
@@ -137,7 +139,10 @@ func (t *Table) write(ctx context.Context) error {
 	switch {
 	case !mine: // whoever gets the lock writes all
 		return nil
-	case changed[allRows] || t.written == nil || !t.untouched():
+	case changed[allRows] || t.written == nil:
+		t.nameMissing(ctx)
+		err = t.replace(ctx)
+	case !t.untouched():
 		err = t.replace(ctx)
 	case len(changed) > 0:
 		err = t.update(ctx, slices.Collect(maps.Keys(changed)))
@@ -151,6 +156,22 @@ func (t *Table) write(ctx context.Context) error {
 		return fmt.Errorf("table of experiences %s: %w", t.o.Path, err)
 	}
 	return nil
+}
+
+// nameMissing logs how many experiences of the file are gone without a trace, as after a
+// purge of the bucket's stream: a deletion leaves a marker. The file is about to be
+// replaced.
+func (t *Table) nameMissing(ctx context.Context) {
+	missing := 0
+	// A file that cannot be read says nothing.
+	_ = eachID(ctx, t.o.Path, func(id string) {
+		if !t.o.Experiences.Knows(id) {
+			missing++
+		}
+	})
+	if missing > 0 {
+		t.o.Log.Warn("experiences are missing that the bucket held before", "missing", missing, "held", len(t.o.Experiences.All()), "file", t.o.Path)
+	}
 }
 
 // untouched reports whether the file is as it was last written.

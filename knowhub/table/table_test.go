@@ -29,8 +29,16 @@ const (
 
 // experiences are those of a process.
 type experiences struct {
-	mu   sync.Mutex
-	byID map[string]experience.Experience
+	mu      sync.Mutex
+	byID    map[string]experience.Experience
+	removed map[string]bool
+}
+
+func (x *experiences) Knows(id string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, ok := x.byID[id]
+	return ok || x.removed[id]
 }
 
 func (x *experiences) All() (all []*experience.Experience) {
@@ -77,12 +85,16 @@ func (b *buffer) String() string {
 }
 
 // run writes a table of n experiences, with the ids of numbers, until the test ends.
-func run(t *testing.T, path string, n int) *running {
+// Those that are named were removed.
+func run(t *testing.T, path string, n int, removed ...string) *running {
 	t.Helper()
-	r := &running{experiences: &experiences{byID: map[string]experience.Experience{}}, path: path, log: &buffer{}}
+	r := &running{experiences: &experiences{byID: map[string]experience.Experience{}, removed: map[string]bool{}}, path: path, log: &buffer{}}
 	for i := range n {
 		e := of(strconv.Itoa(i))
 		r.byID[e.ID] = e
+	}
+	for _, id := range removed {
+		r.removed[id] = true
 	}
 	r.ready.Store(true)
 	r.Table = table.New(table.Options{Path: path, Experiences: r.experiences, Ready: r.ready.Load, Log: slog.New(slog.NewJSONHandler(r.log, nil))})
@@ -112,6 +124,7 @@ func (r *running) set(e experience.Experience) {
 func (r *running) drop(id string) {
 	r.mu.Lock()
 	delete(r.byID, id)
+	r.removed[id] = true
 	r.mu.Unlock()
 	r.Changed(id)
 }
@@ -431,7 +444,7 @@ func TestFault(t *testing.T) {
 
 // BenchmarkTable writes all of 10,000 experiences, and then one that has changed.
 func BenchmarkTable(b *testing.B) {
-	x := &experiences{byID: map[string]experience.Experience{}}
+	x := &experiences{byID: map[string]experience.Experience{}, removed: map[string]bool{}}
 	for i := range 10_000 {
 		e := of(strconv.Itoa(i))
 		e.Result = strings.Repeat("a result of some length ", 15)
@@ -448,6 +461,49 @@ func BenchmarkTable(b *testing.B) {
 				w.Changed(tt.what)
 				require.NoError(b, w.Write(b.Context()))
 			}
+		})
+	}
+}
+
+// What a deletion removes leaves a marker; what is gone without one is named once, by
+// whoever replaces the file.
+func TestMissingExperiencesAreNamed(t *testing.T) {
+	t.Parallel()
+	const line = "experiences are missing that the bucket held before"
+	for _, tt := range []struct {
+		name    string
+		now     int      // experiences of the bucket, of five
+		removed []string // and markers
+		renew   bool     // while the process runs; else before its start
+		want    string
+	}{
+		{"none, before a start", 5, nil, false, ""},
+		{"two, before a start", 3, nil, false, `"missing":2,"held":3`},
+		{"two, one was deleted", 3, []string{"4"}, false, `"missing":1,"held":3`},
+		{"all, before a start", 0, nil, false, `"missing":5,"held":0`},
+		{"all were deleted", 0, []string{"0", "1", "2", "3", "4"}, false, ""},
+		{"two, while it runs", 3, nil, true, `"missing":2,"held":3`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "knowhub.db")
+			r := run(t, path, 5)
+			require.Eventually(t, func() bool { return len(ids(path)) == 5 }, patience, tick)
+			if !tt.renew {
+				r.stop()
+				r = run(t, path, tt.now, tt.removed...)
+			} else {
+				r.mu.Lock()
+				for i := tt.now; i < 5; i++ {
+					delete(r.byID, strconv.Itoa(i))
+				}
+				r.mu.Unlock()
+				r.Renew()
+			}
+			require.Eventually(t, func() bool { return len(ids(path)) == tt.now }, patience, tick)
+			r.stop()
+			require.Equal(t, min(len(tt.want), 1), strings.Count(r.log.String(), line), r.log.String())
+			require.Contains(t, r.log.String(), tt.want)
 		})
 	}
 }
