@@ -300,9 +300,10 @@ func (a *App) takeRequests(ctx context.Context) error {
 		return err
 	}
 	a.live.serve(a.hinter)
+	asking := newGateways(a.opts.Version, a.metrics.clockOff, a.log)
 	var endpoints []bus.Endpoint
 	for _, h := range handlers.Hooks(a.opened()...) {
-		o := hook.Options{Timeout: h.Timeout, Budget: a.live.hookTimeout, Log: a.log}
+		o := hook.Options{Timeout: h.Timeout, Budget: a.live.hookTimeout, Asked: asking.asked, Log: a.log}
 		if o.Timeout == nil {
 			o.Timeout = a.live.timeout
 		}

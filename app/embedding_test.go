@@ -31,7 +31,9 @@ func embedded(s *system, times int) {
 func hinted(s *system, text string) (intent, source, model string) {
 	s.t.Helper()
 	s.Sequence++
-	reply := s.Ask(s.Prompt(fmt.Sprint("session", s.Sequence), fmt.Sprint("run", s.Sequence), text), time.Minute)
+	env := s.Prompt(fmt.Sprint("session", s.Sequence), fmt.Sprint("run", s.Sequence), text)
+	env.TS = time.Now().UnixMilli() // a clock that is off is a warning
+	reply := s.Ask(env, time.Minute)
 	return reply.Header.Get("Hint-Intent"), reply.Header.Get("Hint-Source"), reply.Header.Get("Hint-Model")
 }
 

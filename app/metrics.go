@@ -38,6 +38,7 @@ type Metrics struct {
 	learntExamples   prometheus.Gauge
 	embeddingReady   prometheus.Gauge
 	embeddings       *prometheus.CounterVec // by outcome
+	clockOff         *prometheus.CounterVec // by direction
 	reloads          *prometheus.CounterVec // by what was reloaded and the result
 	configOK         prometheus.Gauge
 	configReloadedAt prometheus.Gauge
@@ -59,11 +60,13 @@ func NewMetrics(version, commit string) *Metrics {
 		learntExamples:   auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); examples that do not fit its intent files do not count."}),
 		embeddingReady:   auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing."}),
 		embeddings:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_embedding_messages_total", Help: "Messages whose local answer was needed while an embedding model was in use, by outcome: used; spared, the words were certain enough; unfit, in a language or of a kind that the built-in model does not support; conversation, the message leans on what was said before; busy, the limit of concurrent embeddings was reached; late; failed. In all but the first case the words answered alone."}, []string{"outcome"}),
+		clockOff:         auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_gateway_clock_off_total", Help: "Requests whose time is more than a minute ahead of this process's clock, or behind it, by direction. The log names the gateway."}, []string{"direction"}),
 		reloads:          auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_reloads_total", Help: "Reloads of the configuration and of the intent files, by result."}, []string{"what", "result"}),
 		configOK:         auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_config_last_reload_successful", Help: "1 if the last attempt to load the configuration succeeded, 0 while the file is wrong and the last good configuration stays in use."}),
 		configReloadedAt: auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_config_last_reload_success_timestamp_seconds", Help: "When the configuration was last loaded successfully, at the start or by a reload, in Unix seconds."}),
 	}
 	telemetry.Zero(m.embeddings, telemetry.Values(classify.EmbeddingOutcomes...))
+	telemetry.Zero(m.clockOff, telemetry.Values(clockAhead, clockBehind))
 	telemetry.Zero(m.reloads, telemetry.Values(reloadConfig, reloadIntents), telemetry.Values("ok", "error"))
 	const connected = "intenthint_nats_connected"
 	const connectedHelp = "1 while the connection to the NATS server is up, else 0, by connection."

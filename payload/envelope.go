@@ -49,11 +49,19 @@ func inSeconds(ts float64) string {
 	return ""
 }
 
-// DecodeRequest decodes a request: hook, event and ctx are required. Event and
-// Ctx are parts of data.
+// DecodeRequest decodes a request: hook, event and ctx are required. A ts in seconds is
+// refused, any other that is no time counts as absent. Event and Ctx are parts of data.
 func DecodeRequest(data []byte) (Envelope, error) {
-	e, _, err := decodeEnvelope(data)
+	e, ts, err := decodeEnvelope(data)
+	if err == nil && inSeconds(ts) != "" {
+		return Envelope{}, wrongTime(ts)
+	}
 	return e, err
+}
+
+// wrongTime returns the error of a ts that is no time in milliseconds.
+func wrongTime(ts float64) error {
+	return fmt.Errorf("%w: ts must be a time in milliseconds since 1970, from 2001 to 9999%s", ErrInvalid, inSeconds(ts))
 }
 
 // decodeEnvelope decodes the fields that all messages have. ts is the raw
@@ -96,7 +104,7 @@ func DecodeEvent(hook, msgID string, data []byte) (Envelope, error) {
 	case ts == 0:
 		return Envelope{}, missing("ts")
 	case e.TS == 0:
-		return Envelope{}, fmt.Errorf("%w: ts must be a time in milliseconds since 1970, from 2001 to 9999%s", ErrInvalid, inSeconds(ts))
+		return Envelope{}, wrongTime(ts)
 	case e.ID == "":
 		return Envelope{}, missing("id")
 	}

@@ -44,6 +44,34 @@ func TestDecodeRequest(t *testing.T) {
 	}
 }
 
+// In a request a ts may be absent, or anything but a time in seconds.
+func TestTheTimeOfARequest(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name, ts, fault string
+		want            int64
+	}{
+		{"milliseconds", "1763680000123", "", 1763680000123},
+		{"none", "null", "", 0},
+		{"seconds", "1763680000", "it is in seconds", 0},
+		{"seconds with a fraction", "1763680000.5", "it is in seconds", 0},
+		{"nanoseconds", "1763680000123000000", "", 0},
+		{"a small number", "1", "", 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			e, err := DecodeRequest([]byte(`{"hook":"h","event":{},"ctx":{},"ts":` + row.ts + `}`))
+			if row.fault != "" {
+				require.ErrorIs(t, err, ErrInvalid)
+				require.ErrorContains(t, err, row.fault)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, row.want, e.TS)
+		})
+	}
+}
+
 func TestTheHookOfAnEventIsThatOfItsSubject(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"hook":"turn_begun","event":{},"ctx":{},"ts":1763680000123,"id":"x"}`)

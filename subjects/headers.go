@@ -8,6 +8,9 @@ const (
 	HeaderTimeoutMs = "Hint-Timeout-Ms"
 	// HeaderTraceparent is the W3C trace context, copied from request to reply.
 	HeaderTraceparent = "traceparent"
+	// HeaderVersion is the version of the plugin that asks, and in a reply to it that
+	// of the consumer.
+	HeaderVersion = "Hint-Version"
 	// HeaderMsgID carries the id of an event; JetStream deduplicates by it.
 	HeaderMsgID = "Nats-Msg-Id"
 

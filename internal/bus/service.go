@@ -28,6 +28,8 @@ type Request struct {
 	// Timeout is the caller's whole budget (Hint-Timeout-Ms), 0 if unknown.
 	Timeout     time.Duration
 	Traceparent string
+	// Version is that of the caller's plugin, "" if unknown.
+	Version string
 	// Caller identifies the connection that the request comes from.
 	Caller string
 	// MaxReply is the largest allowed body of a reply, in bytes; 0 if unknown.
@@ -84,6 +86,7 @@ type Service struct {
 	svc       micro.Service
 	nc        *nats.Conn
 	prefix    subjects.Prefix
+	version   string
 	log       *slog.Logger
 	lines     loglimit.Limit
 	endpoints map[string]*endpoint
@@ -115,7 +118,7 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, endpoint
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(prometheus.NewRegistry())
 	}
-	s := &Service{nc: nc, prefix: o.Layout.Prefix, log: o.Log, endpoints: make(map[string]*endpoint)}
+	s := &Service{nc: nc, prefix: o.Layout.Prefix, version: o.Version, log: o.Log, endpoints: make(map[string]*endpoint)}
 	for _, e := range endpoints {
 		own := &endpoint{Endpoint: e, service: s, gate: newGate(e.Bound), waiting: make(chan func())}
 		own.line = newLine(func(answer func()) { own.start(ctx, answer) })
@@ -216,6 +219,7 @@ func (e *endpoint) request(r micro.Request, from caller, received time.Time) Req
 		Received:    received,
 		Timeout:     timeoutOf(headers),
 		Traceparent: headers.Get(subjects.HeaderTraceparent),
+		Version:     headers.Get(subjects.HeaderVersion),
 		Caller:      from.conn,
 		MaxReply:    int(e.service.nc.MaxPayload()) - replyHeaders,
 	}
@@ -233,10 +237,14 @@ func (e *endpoint) finish(r micro.Request, received time.Time, reply Reply) {
 // reply sends a reply and reports whether that could be done.
 func (s *Service) reply(r micro.Request, reply Reply) bool {
 	msg := &nats.Msg{Subject: r.Reply(), Data: reply.Body, Header: reply.Header}
+	versioned := nats.Header(r.Headers()).Get(subjects.HeaderVersion) != ""
+	if msg.Header == nil && (versioned || reply.Error != "") {
+		msg.Header = nats.Header{}
+	}
+	if versioned {
+		msg.Header.Set(subjects.HeaderVersion, s.version)
+	}
 	if reply.Error != "" {
-		if msg.Header == nil {
-			msg.Header = nats.Header{}
-		}
 		msg.Header.Set(subjects.HeaderErrorCode, strconv.Itoa(reply.Code))
 		msg.Header.Set(subjects.HeaderError, reply.Error)
 	}

@@ -303,6 +303,17 @@ func TestServiceAnswers(t *testing.T) {
 	got := <-requests
 	require.Equal(t, 1500*time.Millisecond, got.Timeout)
 	require.Equal(t, "00-abc-def-01", got.Traceparent)
+	require.Empty(t, got.Version)
+	require.NotContains(t, reply.Header, subjects.HeaderVersion, "only who tells its own version is told this one")
+	for _, body := range []string{"{}", "bad"} {
+		versioned := nats.NewMsg(msg.Subject)
+		versioned.Data = []byte(body)
+		versioned.Header.Set(subjects.HeaderVersion, "1.1.0")
+		reply, err = nc.RequestMsg(versioned, 5*time.Second)
+		require.NoError(t, err)
+		require.Equal(t, "1.2.3", reply.Header.Get(subjects.HeaderVersion))
+		require.Equal(t, "1.1.0", (<-requests).Version)
+	}
 
 	reply, err = nc.Request("openclaw.request.before_prompt_build.main", []byte("bad"), 5*time.Second)
 	require.NoError(t, err)
@@ -322,8 +333,8 @@ func TestServiceAnswers(t *testing.T) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		reply, err := nc.Request("$SRV.STATS.intent-hint", nil, 5*time.Second)
 		require.NoError(c, err)
-		require.Contains(c, string(reply.Data), `"num_requests":3`)
-		require.Contains(c, string(reply.Data), `"errors":1`)
+		require.Contains(c, string(reply.Data), `"num_requests":5`)
+		require.Contains(c, string(reply.Data), `"errors":2`)
 	}, time.Minute, time.Millisecond)
 }
 

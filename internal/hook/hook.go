@@ -67,6 +67,8 @@ type Request struct {
 	Deadline    time.Time
 	Margin      time.Duration
 	Traceparent string
+	// Version is that of the gateway's plugin, "" if unknown.
+	Version string
 	// Caller identifies the connection that the request comes from.
 	Caller string
 

@@ -33,7 +33,9 @@ type Options struct {
 	// Budget is the time that each handler of a hook has (HINT_HOOK_TIMEOUTS);
 	// 0 means the rest of the request's time.
 	Budget func(hook string) time.Duration
-	Log    *slog.Logger
+	// Asked, if not nil, is told of each valid request. It must not block.
+	Asked func(req *Request)
+	Log   *slog.Logger
 }
 
 // NewRunner returns the runner of a hook.
@@ -64,7 +66,7 @@ const staleTime = 50 * time.Millisecond
 // Answer answers one request. reply is called once: before Answer returns or,
 // when a handler overran, on another goroutine, which asks the remaining ones.
 func (r *Runner) Answer(ctx context.Context, in bus.Request, reply func(bus.Reply)) {
-	req := &Request{Received: in.Received, Traceparent: in.Traceparent, Caller: in.Caller}
+	req := &Request{Received: in.Received, Traceparent: in.Traceparent, Version: in.Version, Caller: in.Caller}
 	var err error
 	if req.Envelope, err = payload.DecodeRequest(in.Data); err == nil {
 		req.Context, err = payload.DecodeRequestContext(req.Envelope.Ctx)
@@ -77,6 +79,9 @@ func (r *Runner) Answer(ctx context.Context, in bus.Request, reply func(bus.Repl
 		// The payload takes precedence (contract §2).
 		reply(replyOf(nil, r.hook.Unasked(ErrOtherHook, time.Since(in.Received)), in.Traceparent))
 		return
+	}
+	if r.opts.Asked != nil {
+		r.opts.Asked(req)
 	}
 	req.Deadline, req.Margin = deadline(in.Received, in.Timeout, r.opts.Timeout())
 	if now := time.Now(); now.After(req.Deadline) && now.Sub(in.Received) > staleTime {

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 
 import { RequestError, TimeoutError, headers } from "@nats-io/transport-node";
 
+import { VERSION } from "./config.js";
 import { Recent } from "./recent.js";
 import { message, text } from "./values.js";
 import { addressOf, encodeBody, requestSubject, traceparentOf } from "./wire.js";
@@ -57,6 +58,10 @@ export class Asker {
   #breakers = new Map();
   /** @type {Set<string>} hooks whose last request had no responders */
   #unhandled = new Set();
+  /** The version of the consumer that answered last, where it differs in major or minor; else "". */
+  #otherVersion = "";
+  /** @type {Set<string>} versions of consumers that were warned of */
+  #warnedOf = new Set();
 
   /**
    * @param {object} given
@@ -153,6 +158,7 @@ export class Asker {
     const open = [...this.#breakers].filter(([, breaker]) => breaker.open);
     return {
       unhandled: [...this.#unhandled],
+      otherVersion: this.#otherVersion,
       pausing: open.map(([hook, breaker]) => ({ hook, ms: breaker.pauseLeft })),
     };
   }
@@ -207,6 +213,20 @@ export class Asker {
     this.#unhandled.add(hook);
     const subject = `${this.options.subjectPrefix}.request.${hook}.*`;
     this.warnings.once(`nobody answers ${hook}: ${hook === "before_prompt_build" ? "is a consumer running?" : `no service subscribes to ${subject}`}`);
+  }
+
+  /**
+   * Notes the version of the consumer that answered, and warns once of one that differs in major or
+   * minor. A reply that tells none says nothing: it may be another service's.
+   *
+   * @param {string} version
+   */
+  #noteVersion(version) {
+    if (version === "") return;
+    this.#otherVersion = otherRelease(VERSION, version) ? version.slice(0, 40) : "";
+    if (this.#otherVersion === "" || this.#warnedOf.has(this.#otherVersion) || this.#warnedOf.size >= MAX_WARNED_VERSIONS) return;
+    this.#warnedOf.add(this.#otherVersion);
+    this.warnings.log.warn(versionText(this.#otherVersion));
   }
 
   /**
@@ -330,11 +350,13 @@ export class Asker {
     }
     const header = headers();
     header.set("Hint-Timeout-Ms", String(timeout));
+    header.set("Hint-Version", VERSION);
     if (traceparent) header.set("traceparent", traceparent);
     this.counters.asked++;
     try {
       const reply = await nc.request(subject, body, { timeout, headers: header });
       this.counters.answered++;
+      this.#noteVersion(reply.headers?.get("Hint-Version") ?? "");
       return { outcome: "answered", body: reply.data, headers: reply.headers };
     } catch (error) {
       if (nc.isClosed()) return { outcome: "down", body: EMPTY };
@@ -351,6 +373,28 @@ export class Asker {
       return { outcome: "unsent", body: EMPTY };
     }
   }
+}
+
+/** How many versions of consumers are warned of: a sender that makes them up is no reason to fill the log. */
+const MAX_WARNED_VERSIONS = 10;
+
+/** The major and minor of a version. */
+const RELEASE = /^v?(\d{1,6}\.\d{1,6})(?:[.+-]|$)/;
+
+/**
+ * Reports whether two versions differ in major or minor; one that is not known differs from none.
+ *
+ * @param {string} one
+ * @param {string} other
+ */
+export function otherRelease(one, other) {
+  const [a, b] = [one, other].map((version) => RELEASE.exec(version)?.[1]);
+  return a !== undefined && b !== undefined && a !== b;
+}
+
+/** @param {string} version of the consumer */
+export function versionText(version) {
+  return `the consumer is version ${version}, this plugin ${VERSION}: upgrade so that both are of one release`;
 }
 
 /**

@@ -1,6 +1,6 @@
 // The /hint command: status, what a person says of the last hint, and hints on or off for this chat.
 
-import { UNANSWERED } from "./ask.js";
+import { UNANSWERED, versionText } from "./ask.js";
 
 /** The form of an intent's id (contract §7), which also has at most 200 bytes. */
 const INTENT = /^[\p{L}\p{M}\p{Nd}_.:-]+$/u;
@@ -83,6 +83,7 @@ function statusText(bridge, chats, chat, { missing = [], ignored = [] }) {
     `Asked ${s.asked}: ${s.answered} answered (${s.noDecision} without a decision, ${s.garbage} unusable), ${s.late} late, ${s.nobody} without a responder; ${s.skipped} not asked`,
     `Events: ${s.told} published, ${s.stored} stored, ${s.buffered} waiting${s.kept > 0 ? ` (${s.kept} on disk)` : ""}, ${s.dropped} dropped, ${s.refused} refused`,
   ];
+  if (s.otherVersion !== "") lines.push(versionText(s.otherVersion).replace(/^t/, "T"));
   for (const right of missing) lines.push(right.replace(/^n/, "N"));
   for (const option of ignored) lines.push(`Option ${option}`);
   for (const hook of s.unhandled) lines.push(`Nobody answers ${hook}`);

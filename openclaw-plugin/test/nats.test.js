@@ -10,6 +10,7 @@ import { after, afterEach, before, test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, headers } from "@nats-io/transport-node";
 
+import { VERSION } from "../src/config.js";
 import { build, eventually, freePort, start } from "./consumer.js";
 import { CTX, KEY, forget, gateway } from "./gateway.js";
 import { samples } from "./samples.js";
@@ -320,6 +321,46 @@ test("an error in the reply is no decision", async () => {
   assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined);
   assert.match(g.log.join("\n"), /prompt of event must be a string/);
   r.stop();
+});
+
+test("a consumer of another release is named once in the log, and in /hint", async () => {
+  let version = VERSION;
+  const r = await responder("versions", (msg) => {
+    assert.equal(msg.headers?.get("Hint-Version"), VERSION);
+    const header = headers();
+    if (version !== "") header.set("Hint-Version", version);
+    msg.respond("{}", { headers: header });
+  });
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "versions" });
+  const [major = "", minor = ""] = VERSION.split(".");
+  for (const { told, shown, lines } of [
+    { told: VERSION, shown: "", lines: 0 },
+    { told: `${major}.${minor}.999`, shown: "", lines: 0 },
+    { told: "", shown: "", lines: 0 },
+    { told: `${major}.999.0`, shown: `${major}.999.0`, lines: 1 },
+    { told: `${major}.999.0`, shown: `${major}.999.0`, lines: 1 },
+    { told: "", shown: `${major}.999.0`, lines: 1 },
+    { told: "999.0.0", shown: "999.0.0", lines: 2 },
+    { told: "unknown", shown: "", lines: 2 },
+    { told: VERSION, shown: "", lines: 2 },
+  ]) {
+    version = told;
+    await g.fire("before_prompt_build", prompt("x"));
+    assert.equal(g.log.filter((line) => line.includes("the consumer is version")).length, lines, told);
+    const said = shown === "" ? [] : [`The consumer is version ${shown}, this plugin ${VERSION}: upgrade so that both are of one release`];
+    assert.deepEqual(g.hint().split("\n").filter((/** @type {string} */ line) => line.includes("version")), said, told);
+  }
+  r.stop();
+});
+
+test("the consumer of this repository is of the plugin's release", async () => {
+  const g = gateway({ natsUrl: consumer.url });
+  await g.fire("before_prompt_build", prompt("x"));
+  assert.doesNotMatch(g.hint() + g.log.join("\n"), /version/);
+  const request = headers();
+  request.set("Hint-Version", VERSION);
+  const reply = await nc.request("openclaw.request.before_prompt_build.main", '{"hook":"before_prompt_build","event":{"prompt":"x"},"ctx":{}}', { timeout: 10_000, headers: request });
+  assert.equal(reply.headers?.get("Hint-Version"), VERSION);
 });
 
 test("a hook that nobody handles costs nothing: hints go on, nothing waits, one line is logged", async () => {
