@@ -363,7 +363,7 @@ func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict 
 	v.pIn = e.inScope.probability(&s)
 	v.pFirst = v.pIn * e.correct.probability(&s)
 	m.trustSame(sc, &v, row, s[vecMargin])
-	v.seen = m.evidence(sc, &v, true)
+	v.seen = m.evidence(sc, &v, &s, true)
 	return v
 }
 

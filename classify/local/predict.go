@@ -76,7 +76,7 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 		if v.unread {
 			v.pIn = unreadInScope
 		}
-		v.seen = m.evidence(sc, &v, false)
+		v.seen = m.evidence(sc, &v, new(signals), false)
 		return v
 	}
 	var covered float32
@@ -89,7 +89,7 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	if v.unread && v.other() {
 		v.pIn = max(v.pIn, unreadInScope)
 	}
-	v.seen = m.evidence(sc, &v, false)
+	v.seen = m.evidence(sc, &v, &s, false)
 	return v
 }
 

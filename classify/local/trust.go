@@ -9,8 +9,8 @@ import (
 	"intenthint/intents"
 )
 
-// peopleFile is what `go -C tools run ./calibrate DIR` has fitted to messages that
-// people wrote, see [Trust].
+// peopleFile is what `go -C tools run ./weights -people DIR trust` has fitted to messages
+// that people wrote, see [Trust].
 //
 //go:embed people.json
 var peopleFile []byte
@@ -28,21 +28,26 @@ type Trust struct {
 
 // The signals of a [Trust].
 const (
-	trustBias   = iota
-	trustChance // log-odds of the probability
-	trustLong   // the same, times how long the message is
-	trustLength // logarithm of the number of words
-	trustKnown  // share of the words, by worth, that the catalogue uses
-	trustRuns   // the same for runs of characters
-	trustNear   // cosine of the words to the nearest example
-	trustHan    // shares of the letters by script
+	trustBias    = iota
+	trustChance  // log-odds of the probability
+	trustLong    // the same, times how long the message is
+	trustLength  // logarithm of the number of words
+	trustKnown   // share of the words, by worth, that the catalogue uses
+	trustNear    // cosine of the words to the nearest example
+	trustMargin  // lead of the intent over the next, see [sigMargin] and [vecMargin]
+	trustOutside // lead over the fallback's examples, see [sigOutside] and [vecOutside]
+	trustHan     // shares of the letters by script
 	trustHangul
 	trustAlphabet
 	numTrusted
 )
 
-// Both are fitted in the same way.
-var _ [numSignals - numTrusted]struct{}
+// Both are fitted in the same way, and say some things in the same place.
+var (
+	_ [numSignals - numTrusted]struct{}
+	_ [sigMargin - vecMargin]struct{}
+	_ [sigOutside - vecOutside]struct{}
+)
 
 // Trusted is one answer by this classifier to a message that people wrote, as [Model.Try]
 // returns it.
@@ -59,24 +64,27 @@ type Trusted struct {
 type evidence struct {
 	signals signals // of a [Trust]
 	vectors bool
+	runs    float64 // share of the runs of characters, by worth, that the catalogue uses
 	// near is the cosine of the words to the nearest example of the fallback.
 	near  float64
 	smash bool // see [reading.smashed]
 	read  bool // whether the rest is set
 }
 
-// evidence returns what is known of the message that sc has read.
-func (m *Model) evidence(sc *scratch, v *verdict, vectors bool) evidence {
+// evidence returns what is known of the message that sc has read, given the signals that
+// the verdict's probabilities are computed from.
+func (m *Model) evidence(sc *scratch, v *verdict, from *signals, vectors bool) evidence {
 	e := evidence{vectors: vectors, read: true}
 	s := &e.signals
 	s[trustBias] = 1
 	s[trustLength] = math.Log1p(float64(sc.nWords))
 	s[trustKnown] = share(sc.knownWords, sc.words)
-	s[trustRuns] = s[trustKnown]
+	e.runs = s[trustKnown]
 	if sc.runs > 0 {
-		s[trustRuns] = share(sc.knownRuns, sc.runs)
+		e.runs = share(sc.knownRuns, sc.runs)
 	}
 	s[trustNear] = float64(v.words)
+	s[trustMargin], s[trustOutside] = from[sigMargin], from[sigOutside]
 	s[trustHan], s[trustHangul], s[trustAlphabet] = sc.text.scripts()
 	if v.other() {
 		e.smash = sc.text.smashed()
@@ -174,7 +182,7 @@ func (m *Model) confidenceOf(v *verdict) float64 {
 	case m.trust != nil && v.words <= sameCosine:
 		p = m.trust.of(e, p)
 	}
-	if !e.vectors && e.signals[trustKnown] < fewKnown && e.signals[trustRuns] < fewKnown {
+	if !e.vectors && e.signals[trustKnown] < fewKnown && e.runs < fewKnown {
 		return min(p, unsure)
 	}
 	return p

@@ -2,6 +2,7 @@ package local
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,37 @@ func TestFitTrust(t *testing.T) {
 	}
 	fitted = FitTrust(tried)
 	require.InDelta(t, 0.9, fitted.Of(tried[0].Trusted), 1e-6, "without an answer that names an intent the probability stays")
+}
+
+// Messages that fit nothing have their share, however many there are, and those that got
+// the fallback count as well.
+func TestFitTrustToWhatFitsNothing(t *testing.T) {
+	t.Parallel()
+	answers := func(n int, right, strange, other bool) (out []Tried) {
+		o := Tried{Right: right, Strange: strange, Group: "user", Source: "a"}
+		o.Chance, o.Other = 0.9, other
+		o.seen = evidence{read: true}
+		o.seen.signals[trustBias] = 1
+		for range n {
+			out = append(out, o)
+		}
+		return out
+	}
+	for name, row := range map[string]struct {
+		strange, other int
+		want           float64
+	}{
+		"none":                          {0, 0, 1},
+		"few":                           {100, 0, 1 - strangeShare},
+		"many":                          {4000, 0, 1 - strangeShare},
+		"half of them get the fallback": {500, 500, 1 - strangeShare/2/(1-strangeShare/2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tried := slices.Concat(answers(1000, true, false, false), answers(row.strange, false, true, false), answers(row.other, true, true, true))
+			fitted := FitTrust(tried)
+			require.InDelta(t, row.want, fitted.Of(tried[0].Trusted), 0.01)
+		})
+	}
 }
 
 // The fallback says something only where a rule knows it.

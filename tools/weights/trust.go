@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,9 +23,18 @@ import (
 
 const trustFile = "classify/local/people.json"
 
+// strangeGroup is the group of this project's messages that fit no intent: people's sets
+// have none, as people write to an assistant because they want something of it.
+const strangeGroup = "strange"
+
+// strangeFiles have such messages beside others. Those that are only counted are not
+// among them.
+var strangeFiles = []string{"messages.jsonl", "messages-dev-2.jsonl", "messages-dev-3.jsonl"}
+
 // trustWeights fits how much the answers of the local classifier are worth for what
 // people type, to labelled messages (lines of `consumer eval`) in GROUP-SOURCE.jsonl of a
-// folder that is no part of the repository. Without the folder the numbers stay.
+// folder that is no part of the repository, and to this project's messages that fit
+// nothing. Without the folder the numbers stay.
 func trustWeights(ctx context.Context, into tree) error {
 	if into.people == "" {
 		fmt.Println(trustFile, "stays: no folder of people's messages (-people)")
@@ -34,6 +44,11 @@ func trustWeights(ctx context.Context, into tree) error {
 	if err != nil {
 		return err
 	}
+	strange, err := readStrange(os.DirFS(filepath.Join("..", "classify", "evaluate", "testdata")))
+	if err != nil {
+		return err
+	}
+	sources[strangeGroup] = strange
 	c, err := newTrier(into)
 	if err != nil {
 		return err
@@ -68,6 +83,27 @@ func readPeople(fsys fs.FS) (map[string][]evaluate.Line, error) {
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no GROUP-SOURCE.jsonl: %w", evaluate.ErrNoLines)
+	}
+	return out, nil
+}
+
+// readStrange returns the lines of the strangeFiles whose message stands alone and fits no
+// intent.
+func readStrange(fsys fs.FS) (out []evaluate.Line, err error) {
+	for _, name := range strangeFiles {
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		lines, err := evaluate.Parse(name, data)
+		if err != nil {
+			return nil, err
+		}
+		for i := range lines {
+			if l := &lines[i]; l.Intent == intents.FallbackID && len(l.Intents) < 2 && len(l.History) == 0 {
+				out = append(out, *l)
+			}
+		}
 	}
 	return out, nil
 }
@@ -110,7 +146,7 @@ func (c *trier) fit(ctx context.Context, sources map[string][]evaluate.Line) (lo
 				if err != nil {
 					return err
 				}
-				tried = append(tried, local.Tried{Trusted: a, Right: right(&lines[i], &a), Group: group, Source: source})
+				tried = append(tried, local.Tried{Trusted: a, Right: right(&lines[i], &a), Strange: group == strangeGroup, Group: group, Source: source})
 			}
 		}
 		slices.SortStableFunc(tried, func(a, b local.Tried) int { return strings.Compare(a.Source, b.Source) })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,6 +23,31 @@ func TestReadPeople(t *testing.T) {
 	require.ErrorIs(t, err, evaluate.ErrNoLines)
 	_, err = readPeople(fstest.MapFS{"user-a.jsonl": {Data: []byte("{\n")}})
 	require.ErrorContains(t, err, "user-a.jsonl:1:")
+}
+
+func TestReadStrange(t *testing.T) {
+	lines := `{"text": "qwe", "intent": "OTHER"}
+{"text": "play jazz", "intent": "MEDIA"}
+{"text": "it is late", "intent": "OTHER", "intents": ["OTHER", "CHAT"]}
+{"text": "and then", "intent": "OTHER", "history": [{"role": "user", "text": "play jazz"}]}
+`
+	fsys := fstest.MapFS{}
+	for _, name := range strangeFiles {
+		fsys[name] = &fstest.MapFile{Data: []byte(lines)}
+	}
+	got, err := readStrange(fsys)
+	require.NoError(t, err)
+	require.Len(t, got, len(strangeFiles))
+	for i := range got {
+		require.Equal(t, "qwe", got[i].Text)
+	}
+
+	got, err = readStrange(os.DirFS("../../classify/evaluate/testdata"))
+	require.NoError(t, err)
+	require.Greater(t, len(got), 500)
+
+	_, err = readStrange(fstest.MapFS{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 // Without people's messages the numbers that were fitted to them stay.
