@@ -92,7 +92,7 @@ func TestTheBuiltInEncoderWithoutEnglishIntents(t *testing.T) {
 // then trained at the start, as any others are, and only new texts are encoded.
 func TestIntentsNewerThanTheirWeights(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains on the built-in intents")
+		t.Skip("trains on built-in intents twice")
 	}
 	t.Parallel()
 	cfg := apptest.Settle(t, map[string]string{"HINT_EMBEDDING_MODEL": "builtin"})
@@ -105,9 +105,16 @@ func TestIntentsNewerThanTheirWeights(t *testing.T) {
 		require.NotNil(t, tier)
 		return tier
 	}
-	before := tierOf(intents.Bundled())
+	var list []intents.Intent
+	for i, in := range intents.Bundled().Enabled() {
+		if i%4 == 0 { // all of them take four times as long
+			list = append(list, in)
+		}
+	}
+	older := intents.NewCatalog(slices.Clone(list))
+	before := tierOf(older)
+	require.Zero(t, encoded, "the vectors are in the binary")
 
-	list := slices.Clone(intents.Bundled().Enabled())
 	list[0].Examples = append(slices.Clone(list[0].Examples), "an example that nobody has encoded yet")
 	list = append(list, intents.Intent{ID: "LIGHTHOUSE", Name: "Lighthouse", Triggers: []string{"the user asks about a lighthouse"}, Examples: []string{
 		"is the lighthouse open on sunday", "how tall is the old lighthouse", "who keeps the lighthouse at the cape",
@@ -117,15 +124,15 @@ func TestIntentsNewerThanTheirWeights(t *testing.T) {
 	require.Equal(t, 5, encoded, "one example, and the texts of the new intent")
 
 	asked, same := 0, 0
-	for _, in := range intents.Bundled().Enabled() {
-		for i := 0; i < len(in.Examples); i += 60 {
+	for _, in := range older.Enabled() {
+		for i := 0; i < len(in.Examples); i += 20 {
 			words := strings.Fields(in.Examples[i])
 			if len(words) < 4 {
 				continue
 			}
 			message := strings.Join(words[:len(words)-1], " ") // which is no example
 			asked++
-			if before.Predict(t.Context(), classify.Input{Catalog: intents.Bundled(), Latest: message}).Intent ==
+			if before.Predict(t.Context(), classify.Input{Catalog: older, Latest: message}).Intent ==
 				after.Predict(t.Context(), classify.Input{Catalog: newer, Latest: message}).Intent {
 				same++
 			}

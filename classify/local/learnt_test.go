@@ -12,10 +12,13 @@ import (
 // What was learnt counts as an example, of an intent and of the fallback.
 func TestTrainLearnsWhatACatalogueWasTaught(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("trains on the built-in intents")
+	var some []intents.Intent
+	for i, in := range intents.Bundled().Enabled() {
+		if i%4 == 0 || in.ID == "HOME_AUTOMATION" {
+			some = append(some, in)
+		}
 	}
-	base := intents.Bundled()
+	base := intents.NewCatalog(some)
 	extended := base.WithExamples(map[string][]string{
 		"HOME_AUTOMATION":  {"water the ficus every other tuesday"},
 		intents.FallbackID: {"zorbulate my quibbleflax"},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -135,6 +136,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	js := natstest.JetStream(t, ns)
 	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OPENCLAW_EVENTS", Subjects: []string{"openclaw.event.>"}, Storage: jetstream.MemoryStorage})
 	require.NoError(t, err)
+	few := apptest.WriteIntents(t) // examining the built-in ones takes longer
 	noIntents := t.TempDir()
 	faulty := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(faulty, "a.md"), []byte("---\nid: A\ntriggers: [a]\n---\nA.\n"), 0o600))
@@ -174,8 +176,9 @@ func TestDoctorFindsFaults(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			model.Always(row.answer)
-			env := settle(t, row.settings)
-			code, findings, text := examine(t, env)
+			settings := map[string]string{"HINT_INTENTS_DIR": few}
+			maps.Copy(settings, row.settings)
+			code, findings, text := examine(t, settle(t, settings))
 			require.Equal(t, row.code, code, text)
 			finds(t, findings, row.status, row.part)
 			require.NotContains(t, text, "very-secret")

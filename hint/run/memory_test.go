@@ -40,6 +40,7 @@ func TestLongRunKeysAreHashed(t *testing.T) {
 
 // A prompt may be megabytes; only runs that may be begun again need theirs.
 func TestRunsKeepFewPrompts(t *testing.T) {
+	const runs = 250 // 25 MB
 	long := strings.Repeat("p", 100<<10)
 	for _, row := range []struct {
 		name string
@@ -51,7 +52,7 @@ func TestRunsKeepFewPrompts(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m, other := newMemory(), NewAnswers(quiet)
-			for i := range 1000 {
+			for i := range runs {
 				key := strconv.Itoa(i)
 				known, first, mine := m.join(key, long)
 				require.True(t, mine)
@@ -60,11 +61,11 @@ func TestRunsKeepFewPrompts(t *testing.T) {
 				other.Learn(payload.EncodeTurnBegun(key, 1, payload.Context{RunID: key, SessionID: "s"}, payload.TurnBegun{RunID: key, Prompt: long, Hint: row.a.Hint, Skip: string(row.a.Skip), Result: row.a.Result}, 0))
 			}
 			for _, r := range []*memory{m, other.memory} {
-				require.Equal(t, 1000, r.cache.Len())
+				require.Equal(t, runs, r.cache.Len())
 				require.LessOrEqual(t, held(r), row.most)
 				require.Equal(t, held(r), r.prompts)
 			}
-			_, first, _ := m.join("999", "Continue")
+			_, first, _ := m.join(strconv.Itoa(runs-1), "Continue")
 			require.Equal(t, row.most > 0, first == long)
 		})
 	}

@@ -466,16 +466,19 @@ func TestSuggestEndsInTime(t *testing.T) {
 }
 
 // TestExpansionTeachesNewWordings gives a small catalogue a model's examples,
-// and tries it on wordings that neither has: the bundled intents serve as all
-// three, each text as one.
+// and tries it on wordings that neither has: every second of the bundled
+// intents serves as all three, each text as one.
 func TestExpansionTeachesNewWordings(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("trains twice on intents of the built-in number")
+		t.Skip("trains twice")
 	}
 	var small []intents.Intent
 	heldOut, answers := map[string][]string{}, map[string][]string{}
-	for _, in := range intents.Bundled().Enabled() {
+	for n, in := range intents.Bundled().Enabled() {
+		if n%2 > 0 {
+			continue
+		}
 		var taught []string
 		for i, text := range in.Examples {
 			// Files hold their examples by language, so each part gets some of each.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -219,34 +220,36 @@ func TestColumns(t *testing.T) {
 
 func TestFollowsChanges(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "knowhub.db")
-	r := run(t, path, 2)
-	holds(t, path, "0", "1")
-	before, err := os.Stat(path)
-	require.NoError(t, err)
-	r.set(of("2"))
-	r.drop("0")
-	r.drop("never there")
-	e := of("1")
-	e.Status = experience.Rejected
-	r.set(e)
-	holds(t, path, "1", "2")
-	require.Eventually(t, func() bool {
-		var n int
-		return plain(t, path).QueryRow(`SELECT count(*) FROM experiences WHERE status = 'rejected'`).Scan(&n) == nil && n == 1
-	}, patience, tick)
-	after, err := os.Stat(path)
-	require.NoError(t, err)
-	require.True(t, os.SameFile(before, after), "only what changed is written")
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "knowhub.db")
+		r := run(t, path, 2)
+		holds(t, path, "0", "1")
+		before, err := os.Stat(path)
+		require.NoError(t, err)
+		r.set(of("2"))
+		r.drop("0")
+		r.drop("never there")
+		e := of("1")
+		e.Status = experience.Rejected
+		r.set(e)
+		holds(t, path, "1", "2")
+		require.Eventually(t, func() bool {
+			var n int
+			return plain(t, path).QueryRow(`SELECT count(*) FROM experiences WHERE status = 'rejected'`).Scan(&n) == nil && n == 1
+		}, patience, tick)
+		after, err := os.Stat(path)
+		require.NoError(t, err)
+		require.True(t, os.SameFile(before, after), "only what changed is written")
 
-	r.mu.Lock()
-	r.byID = map[string]experience.Experience{"9": of("9")}
-	r.mu.Unlock()
-	r.Renew()
-	holds(t, path, "9")
-	r.set(of("last"))
-	r.stop()
-	require.Equal(t, []string{"9", "last"}, ids(path), "a stop writes what is left")
+		r.mu.Lock()
+		r.byID = map[string]experience.Experience{"9": of("9")}
+		r.mu.Unlock()
+		r.Renew()
+		holds(t, path, "9")
+		r.set(of("last"))
+		r.stop()
+		require.Equal(t, []string{"9", "last"}, ids(path), "a stop writes what is left")
+	})
 }
 
 // What is not complete does not take the place of a file that may be.
@@ -413,33 +416,37 @@ func TestOneWrites(t *testing.T) {
 // Somebody who reads for long does not hold up what is written.
 func TestWhileSomebodyReads(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "knowhub.db")
-	r := run(t, path, 2)
-	holds(t, path, "0", "1")
-	reader := plain(t, path)
-	reader.SetMaxOpenConns(1)
-	_, err := reader.Exec("BEGIN")
-	require.NoError(t, err)
-	var n int
-	require.NoError(t, reader.QueryRow("SELECT count(*) FROM experiences").Scan(&n))
-	r.set(of("2"))
-	holds(t, path, "0", "1", "2")
-	require.NoError(t, reader.QueryRow("SELECT count(*) FROM experiences").Scan(&n))
-	require.Equal(t, 2, n, "what was begun stays as it was")
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "knowhub.db")
+		r := run(t, path, 2)
+		holds(t, path, "0", "1")
+		reader := plain(t, path)
+		reader.SetMaxOpenConns(1)
+		_, err := reader.Exec("BEGIN")
+		require.NoError(t, err)
+		var n int
+		require.NoError(t, reader.QueryRow("SELECT count(*) FROM experiences").Scan(&n))
+		r.set(of("2"))
+		holds(t, path, "0", "1", "2")
+		require.NoError(t, reader.QueryRow("SELECT count(*) FROM experiences").Scan(&n))
+		require.Equal(t, 2, n, "what was begun stays as it was")
+	})
 }
 
 // A file that cannot be written is a fault until it can.
 func TestFault(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
-	require.NoError(t, os.WriteFile(dir, nil, 0o600))
-	r := run(t, filepath.Join(dir, "knowhub.db"), 1)
-	require.Eventually(t, func() bool { return r.Fault() != nil }, patience, tick)
-	require.ErrorContains(t, r.Fault(), "not a directory")
-	require.NoError(t, os.Remove(dir))
-	require.Eventually(t, func() bool { return r.Fault() == nil }, patience, tick)
-	holds(t, r.path, "0")
-	require.Equal(t, 1, strings.Count(r.log.String(), "table of experiences not written"), "it is said once")
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "data")
+		require.NoError(t, os.WriteFile(dir, nil, 0o600))
+		r := run(t, filepath.Join(dir, "knowhub.db"), 1)
+		require.Eventually(t, func() bool { return r.Fault() != nil }, patience, tick)
+		require.ErrorContains(t, r.Fault(), "not a directory")
+		require.NoError(t, os.Remove(dir))
+		require.Eventually(t, func() bool { return r.Fault() == nil }, patience, tick)
+		holds(t, r.path, "0")
+		require.Equal(t, 1, strings.Count(r.log.String(), "table of experiences not written"), "it is said once")
+	})
 }
 
 // BenchmarkTable writes all of 10,000 experiences, and then one that has changed.
