@@ -148,7 +148,7 @@ func (a *App) Start(ctx context.Context) error {
 	began := time.Now()
 	a.grace, a.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, a.end = context.WithCancel(ctx)
-	for _, step := range []func(context.Context) error{a.listen, a.load, a.connect, a.openSessions, a.takeEvents, a.openParts, a.takeRequests, a.openLateParts} {
+	for _, step := range []func(context.Context) error{a.listen, a.trace, a.load, a.connect, a.openSessions, a.takeEvents, a.openParts, a.takeRequests, a.openLateParts} {
 		if err := step(ctx); err != nil {
 			return err
 		}

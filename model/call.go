@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"intenthint/internal/panics"
+	"intenthint/internal/tracing"
 	"intenthint/model/provider"
 )
 
@@ -79,12 +83,14 @@ func call[V any](ctx context.Context, o Options, ref string, deadline time.Time,
 	c, value, start := Call{Ref: ref}, *new(V), time.Now()
 	use := useOf(ctx)
 	use.begin()
+	span := tracing.Call(ctx, "model", tracing.String("gen_ai.request.model", ref))
 	err := panics.Catch(func() (err error) {
 		value, c.Usage, err = f()
 		return err
 	})
 	c.Outcome, c.Err = judge(ctx, deadline, err)
 	c.Duration = time.Since(start)
+	traced(span, c)
 	done(c.blame())
 	use.end(c)
 	o.observe(c)
@@ -92,6 +98,20 @@ func call[V any](ctx context.Context, o Options, ref string, deadline time.Time,
 		return Answer[V]{}, c.Err
 	}
 	return Answer[V]{Value: value, Ref: ref, Usage: c.Usage}, nil
+}
+
+// traced ends the span of a call, with the names of the semantic conventions for
+// generative AI.
+func traced(span trace.Span, c Call) {
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", c.Usage.InputTokens), attribute.Int("gen_ai.usage.output_tokens", c.Usage.OutputTokens))
+	failure := ""
+	if c.Outcome != OutcomeOK {
+		failure = string(c.Outcome)
+	}
+	tracing.End(span, failure)
 }
 
 // Observe makes one call without chain and breaker, for long jobs with their

@@ -9,9 +9,12 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"go.opentelemetry.io/otel/trace"
 
 	"intenthint/internal/bus"
 	"intenthint/internal/panics"
+	"intenthint/internal/tracing"
+	"intenthint/subjects"
 )
 
 // item is an event in progress.
@@ -23,6 +26,8 @@ type item[F any] struct {
 	reason error
 	// since is when the server last heard that it is in progress.
 	since time.Time
+	// span is that of the event, from its receipt to its acknowledgement.
+	span trace.Span
 }
 
 // run gathers messages by session and applies them, several sessions at once
@@ -113,20 +118,25 @@ const undecodable = ""
 // decode returns the item to work on and its session; the item is nil for a
 // message that belongs to no session.
 func (s *Sink[F]) decode(m jetstream.Msg) (session string, _ *item[F]) {
+	now := time.Now()
 	ev, err := s.o.Handler.decode(s.o.Layout.Prefix, m)
 	if delivered(m) > 1 {
 		count(s.o.Metrics.redeliveries, s.o.Name, ev.Hook)
 	}
 	switch {
 	case err != nil:
-		return undecodable, &item[F]{msg: m, reason: err, since: time.Now()}
+		return undecodable, &item[F]{msg: m, reason: err, since: now, span: s.span(m, ev.Hook, now)}
 	case ev.Session == "":
 		count(s.o.Metrics.ignored, s.o.Name, ev.Hook)
 		s.ack(m)
 		s.release(weight(m), 1)
 		return "", nil
 	}
-	return ev.Session, &item[F]{fact: ev.Fact, hook: ev.Hook, msg: m, since: time.Now()}
+	return ev.Session, &item[F]{fact: ev.Fact, hook: ev.Hook, msg: m, since: now, span: s.span(m, ev.Hook, now)}
+}
+
+func (s *Sink[F]) span(m jetstream.Msg, hook string, received time.Time) trace.Span {
+	return tracing.Event(context.Background(), "apply "+hook, m.Headers().Get(subjects.HeaderTraceparent), received, tracing.String("sink", s.o.Name))
 }
 
 // remind tells the server that events are still in progress, so that it does not
@@ -167,12 +177,14 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 			s.ack(i.msg)
 			s.tries.forget(i.msg)
 			count(s.o.Metrics.applied, s.o.Name, i.hook)
+			tracing.End(i.span, "")
 		}
 		return 0, nil
 	}
 	if ctx.Err() != nil { // Stop canceled it. Another process may start at once.
 		for _, i := range items {
 			s.nak(i.msg, 0)
+			tracing.End(i.span, "stopped")
 		}
 		return 0, nil
 	}
@@ -192,6 +204,7 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 		} else if s.deadLetter(ctx, i.msg, i.hook, err) {
 			s.tries.forget(i.msg)
 		}
+		tracing.End(i.span, "failed")
 	}
 	return len(items), err
 }
@@ -225,6 +238,7 @@ func (s *Sink[F]) wait(items []*item[F], reason error) {
 	}
 	for _, i := range items {
 		s.nak(i.msg, retryPause(delivered(i.msg)))
+		tracing.End(i.span, "store")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/internal/tracing"
 	"intenthint/subjects"
 )
 
@@ -20,10 +21,12 @@ func (s *Sink[F]) bury(ctx context.Context, items []*item[F]) {
 	for _, i := range items {
 		if failed || time.Since(began) > letterTime {
 			s.nak(i.msg, retryPause(delivered(i.msg)))
+			tracing.End(i.span, "store")
 			continue
 		}
 		// The hook of a message that cannot be decoded is unknown.
 		failed = !s.deadLetter(ctx, i.msg, s.o.Layout.Prefix.EventHook(i.msg.Subject()), i.reason)
+		tracing.End(i.span, "invalid")
 	}
 }
 

@@ -6,14 +6,18 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/trace"
 
 	"intenthint/internal/bus"
 	"intenthint/internal/loglimit"
 	"intenthint/internal/panics"
+	"intenthint/internal/tracing"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -66,7 +70,11 @@ const staleTime = 50 * time.Millisecond
 // Answer answers one request. reply is called once: before Answer returns or,
 // when a handler overran, on another goroutine, which asks the remaining ones.
 func (r *Runner) Answer(ctx context.Context, in bus.Request, reply func(bus.Reply)) {
-	req := &Request{Received: in.Received, Traceparent: in.Traceparent, Version: in.Version, Caller: in.Caller}
+	ctx, span := tracing.Request(ctx, r.hook.Name, in.Traceparent, in.Received)
+	if span.IsRecording() {
+		reply = traced(span, reply)
+	}
+	req := &Request{Received: in.Received, Traceparent: tracing.Parent(ctx, in.Traceparent), Version: in.Version, Caller: in.Caller}
 	var err error
 	if req.Envelope, err = payload.DecodeRequest(in.Data); err == nil {
 		req.Context, err = payload.DecodeRequestContext(req.Envelope.Ctx)
@@ -88,7 +96,28 @@ func (r *Runner) Answer(ctx context.Context, in bus.Request, reply func(bus.Repl
 		reply(r.overloaded(in))
 		return
 	}
-	(&round{runner: r, ctx: ctx, req: req, left: r.hook.Handlers, reply: reply}).proceed()
+	(&round{runner: r, ctx: ctx, req: req, traceparent: in.Traceparent, left: r.hook.Handlers, reply: reply}).proceed()
+}
+
+// untraced are the headers of a reply that quote texts, or repeat the request.
+var untraced = []string{subjects.HeaderReason, subjects.HeaderSkills, subjects.HeaderTraceparent}
+
+// traced returns a reply that ends the span of its request, with what its headers say
+// of the decision: Hint-Intent is hint.intent.
+func traced(span trace.Span, reply func(bus.Reply)) func(bus.Reply) {
+	return func(out bus.Reply) {
+		reply(out)
+		for name, values := range out.Header {
+			if !slices.Contains(untraced, name) && len(values) > 0 {
+				span.SetAttributes(tracing.String(strings.ReplaceAll(strings.ToLower(name), "-", "."), values[0]))
+			}
+		}
+		failure := ""
+		if out.Code != 0 {
+			failure = strconv.Itoa(out.Code)
+		}
+		tracing.End(span, failure)
+	}
 }
 
 // overloaded answers a request that cannot be begun (contract §3).
@@ -120,13 +149,15 @@ func refused(err error, header map[string][]string) bus.Reply {
 // round is one request on its way past the handlers of its hook. It belongs to
 // one goroutine at a time.
 type round struct {
-	runner   *Runner
-	ctx      context.Context //nolint:containedctx // the request's
-	req      *Request
-	left     []Handler
-	reply    func(bus.Reply)
-	decision Decision
-	header   map[string][]string
+	runner *Runner
+	ctx    context.Context //nolint:containedctx // the request's
+	req    *Request
+	// traceparent is the trace context of the caller, which the reply returns.
+	traceparent string
+	left        []Handler
+	reply       func(bus.Reply)
+	decision    Decision
+	header      map[string][]string
 }
 
 // proceed asks the remaining handlers, and replies.
@@ -144,7 +175,7 @@ func (r *round) proceed() {
 		}
 		r.add(h, res, err)
 	}
-	r.reply(replyOf(r.decision, r.header, r.req.Traceparent))
+	r.reply(replyOf(r.decision, r.header, r.traceparent))
 }
 
 // add joins the contribution of a handler.

@@ -11,6 +11,7 @@ import { message } from "./values.js";
  * @property {string} subject
  * @property {string} id
  * @property {string} body
+ * @property {string} [trace] the header traceparent
  * @property {number} [bytes]
  * @property {number} [attempts]
  * @property {boolean} [kept] whether it is in the file
@@ -402,7 +403,7 @@ export class Spool {
 
 /** @param {readonly Item[]} items */
 function encode(items) {
-  return Buffer.from(items.map(({ subject, id, body }) => `${JSON.stringify({ subject, id, body })}\n`).join(""));
+  return Buffer.from(items.map(({ subject, id, body, trace }) => `${JSON.stringify({ subject, id, body, trace })}\n`).join(""));
 }
 
 /**
@@ -411,8 +412,9 @@ function encode(items) {
  */
 function read(line) {
   try {
-    const { subject, id, body } = JSON.parse(line);
-    return [subject, id, body].every((part) => typeof part === "string") ? { subject, id, body } : undefined;
+    const { subject, id, body, trace } = JSON.parse(line);
+    if (![subject, id, body].every((part) => typeof part === "string")) return undefined;
+    return { subject, id, body, ...(typeof trace === "string" && { trace }) };
   } catch {
     return undefined;
   }

@@ -4,14 +4,14 @@
 import { randomUUID } from "node:crypto";
 
 import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
-import { PermissionViolationError, RequestError } from "@nats-io/transport-node";
+import { PermissionViolationError, RequestError, headers } from "@nats-io/transport-node";
 
 import { cut } from "./encode.js";
 import { isListed } from "./hooks.js";
 import { Outbox } from "./outbox.js";
 import { globOf } from "./permits.js";
 import { attempt, field, message, record, text } from "./values.js";
-import { addressOf, encodeBody, eventSubject } from "./wire.js";
+import { addressOf, encodeBody, eventSubject, traceparentOf } from "./wire.js";
 
 /** How long to wait for the acknowledgement of an event. */
 const STORE_MS = 5000;
@@ -119,7 +119,8 @@ export class Teller {
       }
       const { agent, session } = addressOf(event, ctx);
       this.counters.told++;
-      this.outbox.push({ subject: eventSubject(this.options.subjectPrefix, hook, agent, session), id, body });
+      const trace = traceparentOf(ctx);
+      this.outbox.push({ subject: eventSubject(this.options.subjectPrefix, hook, agent, session), id, body, ...(trace && { trace }) });
       this.link.open();
       this.link.rest();
     } catch (error) {
@@ -169,7 +170,7 @@ export class Teller {
    * @param {import("./outbox.js").Item} item
    * @returns {Promise<import("./outbox.js").Outcome>}
    */
-  async #publish({ subject, id, body, bytes = 0 }) {
+  async #publish({ subject, id, body, trace, bytes = 0 }) {
     const { nc } = this.link;
     if (!nc) return "again";
     if (bytes > this.link.maxBody) {
@@ -178,7 +179,13 @@ export class Teller {
     }
     try {
       const expect = this.options.stream === "" ? {} : { expect: { streamName: this.options.stream } };
-      await jetstream(nc).publish(subject, body, { msgID: id, timeout: STORE_MS, ...expect });
+      /** @type {Partial<import("@nats-io/jetstream").JetStreamPublishOptions>} */
+      const options = { msgID: id, timeout: STORE_MS, ...expect };
+      if (trace) {
+        options.headers = headers();
+        options.headers.set("traceparent", trace);
+      }
+      await jetstream(nc).publish(subject, body, options);
       return "stored";
     } catch (error) {
       if (nc.isClosed()) return "again";

@@ -170,6 +170,21 @@ test("a request: headers, subject and history", async () => {
   r.stop();
 });
 
+test("an event has the trace of its hook, and none without one", async () => {
+  /** @type {Array<string | undefined>} */
+  const seen = [];
+  const events = nc.subscribe("openclaw.event.after_tool_call.*.traced", { callback: (_error, msg) => void seen.push(msg.headers?.get("traceparent") || undefined) });
+  await nc.flush();
+  const g = gateway({ natsUrl: consumer.url });
+  const trace = { traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags: "01" };
+  for (const more of [{ trace }, {}]) {
+    await g.fire("after_tool_call", { toolName: "read", toolCallId: "c", result: "x" }, { ...CTX, sessionId: "traced", ...more });
+  }
+  await eventually("both events", () => seen.length === 2);
+  assert.deepEqual(seen, [`00-${trace.traceId}-${trace.spanId}-01`, undefined]);
+  events.unsubscribe();
+});
+
 test("a history beyond the server's max_payload loses its oldest messages", async () => {
   const small = await start(built, { port: await freePort(), name: "small", conf: "max_payload: 65536" });
   try {

@@ -30,8 +30,9 @@ const ids = (/** @type {number} */ from, /** @type {number} */ to) => Array.from
  * @param {object} [given]
  * @param {boolean} [given.up]
  * @param {{events: number, bytes: number}} [given.limits]
+ * @param {(item: import("../src/outbox.js").Item) => void} [given.published]
  */
-async function start({ up = false, limits = { events: 1000, bytes: 1e6 } } = {}) {
+async function start({ up = false, limits = { events: 1000, bytes: 1e6 }, published: onPublished = () => {} } = {}) {
   /** @type {string[]} */
   const published = [];
   const link = { up, outcome: /** @type {import("../src/outbox.js").Outcome} */ ("stored") };
@@ -40,7 +41,10 @@ async function start({ up = false, limits = { events: 1000, bytes: 1e6 } } = {})
     ready: () => link.up,
     away: () => !link.up,
     publish: async (item) => {
-      if (link.outcome === "stored") published.push(item.id);
+      if (link.outcome === "stored") {
+        published.push(item.id);
+        onPublished(item);
+      }
       return link.outcome;
     },
   });
@@ -84,6 +88,19 @@ test("events that wait survive the process, in order, and are published once", a
   const fourth = await start({ up: true });
   await fourth.box.drained(10);
   assert.deepEqual(fourth.published, []);
+});
+
+test("an event that waits keeps its trace", async () => {
+  const first = await start();
+  first.box.push({ subject: "s", id: "traced", body: "x", trace: "00-aa-bb-01" });
+  first.push(0, 1);
+  await first.settled();
+  assert.deepEqual(lines().map((line) => JSON.parse(line).trace), ["00-aa-bb-01", undefined]);
+  /** @type {Array<string | undefined>} */
+  const traces = [];
+  const second = await start({ up: true, published: ({ trace }) => void traces.push(trace) });
+  assert.equal(await second.box.drained(1000), true);
+  assert.deepEqual(traces, ["00-aa-bb-01", undefined]);
 });
 
 test("nothing is written while events are stored", async () => {
