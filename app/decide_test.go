@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -405,4 +407,38 @@ func TestStudent(t *testing.T) {
 		require.False(t, seen[r.ID])
 		seen[r.ID] = true
 	}
+}
+
+// What a person marks on the page is what the student learns.
+func TestADecisionIsMarkedOnItsPage(t *testing.T) {
+	t.Parallel()
+	_, settings := withTeacher(t, `{"enabled":true,"record":"text"}`, "HINT_HTTP_ADDR", "127.0.0.1:0")
+	s := start(t, settings)
+	rubric := s.Ask(asks(`"Where is my card?"`, `{"q":`+isCard+`}`), time.Minute).Header.Get("Decide-Rubric")
+	var list string
+	s.Eventually("the decision", func() bool {
+		_, list = page(t, s, "/decisions")
+		return strings.Contains(list, "/decisions/"+rubric)
+	})
+	status, body := page(t, s, "/decisions/"+rubric)
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, "Where is my card?")
+	require.Contains(t, body, "Is it about a bank card?")
+	id := regexp.MustCompile(`name="id" value="([^"]*)"`).FindStringSubmatch(body)[1]
+	form := url.Values{"id": {id}, "answer": {"true"}, "label": {"false"}, "wrong": {"1"}, "back": {"/decisions/" + rubric}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, app.HTTPAddresses(s.Config)[0]+"/decisions", strings.NewReader(form.Encode()))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultClient.Do(r) // and the page that follows
+	require.NoError(t, err)
+	after, err := io.ReadAll(response.Body)
+	require.NoError(t, response.Body.Close())
+	require.NoError(t, err)
+	require.Contains(t, string(after), "Marked wrong, right is false")
+	require.Contains(t, string(after), "wrong: false")
+	store := decide.StoreOf(app.Layout(s.Config), s.JS, slog.New(slog.DiscardHandler))
+	s.Eventually("the mark is learnt", func() bool {
+		records, err := store.Records(t.Context(), rubric)
+		return err == nil && len(records) == 1 && records[0].Label() == "false" && records[0].Mark.By == "console"
+	})
 }

@@ -35,7 +35,7 @@ func parts(a *App) []part.Part {
 		triage.Part(func(shared *state.Store, mark func(context.Context, payload.Feedback) error) http.Handler {
 			return console.Triage(shared, mark)
 		}),
-		decide.Part(),
+		decide.Part(func(d *decide.Desk) http.Handler { return console.Decisions(d) }),
 		knowhub.Part(func(s *knowhub.Service) http.Handler { return console.Experiences(s) }),
 	}
 }

@@ -127,7 +127,7 @@ func TestPagesBehindAReverseProxy(t *testing.T) {
 	t.Parallel()
 	s := apptest.Start(t, map[string]string{
 		"HINT_HTTP_ADDR": "127.0.0.1:0", "HINT_HTTP_PUBLIC": publicURL, "HINT_HTTP_TOKEN": "the token",
-		"HINT_TRIAGE": `{"enabled":true}`, "HINT_KNOWHUB": `{"enabled":true,"listen":"127.0.0.1:0"}`,
+		"HINT_TRIAGE": `{"enabled":true}`, "HINT_DECIDE": `{"enabled":true}`, "HINT_KNOWHUB": `{"enabled":true,"listen":"127.0.0.1:0"}`,
 	})
 	s.Converse()
 	address := strings.TrimPrefix(app.HTTPAddresses(s.Config)[0], "http://")

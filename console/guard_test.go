@@ -27,7 +27,7 @@ import (
 const token = "correct horse battery staple"
 
 // everyPage are pages that are there.
-var everyPage = []string{"/", "/turns", "/sessions", "/sessions/s", "/intents", "/deadletters", "/experiences", "/triage"}
+var everyPage = []string{"/", "/turns", "/sessions", "/sessions/s", "/intents", "/deadletters", "/experiences", "/triage", "/decisions"}
 
 // rightTurn marks the turn that every site has.
 var rightTurn = url.Values{"session": {"s"}, "run": {"r"}, "right": {"1"}}
@@ -55,6 +55,7 @@ func newSite(t *testing.T, change func(*console.Options)) *site {
 	c, err := console.New(o)
 	require.NoError(t, err)
 	s := &site{t: t, mux: http.NewServeMux(), cookies: map[string]string{}, Console: c, Memory: new(consoletest.Memory), System: consoletest.NewSystem(t)}
+	s.System.Answers = new(consoletest.Answers)
 	s.System.Keep(consoletest.Begin("s", "r", "a message", time.Now(), consoletest.Result("CHAT", 0.9)))
 	c.Serve("/experiences", console.Experiences(s.Memory))
 	s.System.Show(c)

@@ -66,11 +66,7 @@ func (c *counts) of(ctx context.Context, source *Source, p period, now time.Time
 
 func count(ctx context.Context, source *Source, p period, now time.Time) (counted, error) {
 	out := counted{examples: map[string]map[string]int{}, at: now}
-	location := time.Local
-	if source.Location != nil {
-		location = source.Location()
-	}
-	stats := record.NewStats(record.StatsOptions{MinConfidence: source.MinConfidence(), Location: location})
+	stats := record.NewStats(record.StatsOptions{MinConfidence: source.MinConfidence(), Location: source.zone()})
 	var since time.Time
 	if p.Length > 0 {
 		since = now.Add(-p.Length)

@@ -46,6 +46,7 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p := c.page(r.Context(), "Overview", "/", nil)
+	p.Wide = true
 	for _, l := range p.Pages {
 		if l.Waiting > 0 {
 			view.Waiting = append(view.Waiting, l)

@@ -33,6 +33,8 @@ type page struct {
 	Here string
 	// Alone leaves out the navigation.
 	Alone bool
+	// Wide uses the width of the window.
+	Wide bool
 	// SignOut shows the button that ends a sign-in.
 	SignOut bool
 	// Pages are the links of the navigation.
@@ -80,7 +82,7 @@ var funcs = template.FuncMap{
 
 // pages are the templates, by file name.
 var pages = func() map[string]*template.Template {
-	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html", "templates/row.html", "templates/keys.html"))
+	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html", "templates/row.html", "templates/keys.html", "templates/plot.html"))
 	out := make(map[string]*template.Template)
 	files, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {

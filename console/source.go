@@ -61,6 +61,16 @@ type Marked struct {
 	record.Feedback
 }
 
+// zone returns the time zone in which pages count by day.
+func (s *Source) zone() *time.Location {
+	if s == nil || s.Location == nil {
+		return time.Local
+	}
+	return s.Location()
+}
+
+func (c *Console) zone() *time.Location { return c.source.Load().zone() }
+
 // Show sets what the pages show of the system, once it has started. It does nothing
 // on a nil console, which a process without HTTP has.
 func (c *Console) Show(s *Source) {

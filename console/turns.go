@@ -244,6 +244,7 @@ func (c *Console) listTurns(w http.ResponseWriter, r *http.Request) {
 		view.Further = further.URL()
 	}
 	p := c.page(r.Context(), "Turns", turnsPath, view)
+	p.Wide = true
 	p.Notice = c.notices.get(r.URL.Query().Get("did"))
 	c.render(w, http.StatusOK, "turns.html", p)
 }

@@ -111,10 +111,21 @@ func proven(k, n int, target float64) bool {
 
 // LowerBound returns the exact one-sided 95 % lower bound of a share of which k of n
 // were seen; 0 for none.
-func LowerBound(k, n int) float64 {
+func LowerBound(k, n int) float64 { return lowerBound(k, n, 1-level95) }
+
+// Interval returns the exact (Clopper-Pearson) two-sided 95 % interval of a share of
+// which k of n were seen.
+func Interval(k, n int) [2]float64 {
+	const tail = (1 - level95) / 2
+	return [2]float64{lowerBound(k, n, tail), 1 - lowerBound(n-k, n, tail)}
+}
+
+// lowerBound returns the greatest share of which k of n or more are seen with no more
+// than the given probability.
+func lowerBound(k, n int, tail float64) float64 {
 	low, high := 0.0, 1.0
 	for range 50 { // to a precision of a double
-		if mid := (low + high) / 2; proven(k, n, mid) {
+		if mid := (low + high) / 2; n > 0 && atLeast(k, n, mid) <= tail {
 			low = mid
 		} else {
 			high = mid

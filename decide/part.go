@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,16 +19,24 @@ import (
 // partName is that of the part, and of its sink in metrics and logs.
 const partName = "decide"
 
-// Part returns the decisions as a part of the program.
-func Part() part.Part {
+// pagePath is where people look at the decisions.
+const pagePath = "/decisions"
+
+// Part returns the decisions as a part of the program. page makes the page on which
+// people look at them, and mark them; nil for none.
+func Part(page func(*Desk) http.Handler) part.Part {
 	var metrics *Metrics
 	return part.Part{
 		Name: partName, Title: "Decisions", Settings: Declared,
-		Needs:   func(l bus.Layout, _ part.Program) part.Needs { return needs(l) },
-		API:     []string{pathAnswers, pathModels},
+		Needs: func(l bus.Layout, _ part.Program) part.Needs { return needs(l) },
+		API:   []string{pathAnswers, pathModels},
+		Pages: []part.Page{{
+			Path: pagePath, Name: "Decisions",
+			Off: `Typed questions are not answered. HINT_DECIDE='{"enabled": true}' turns that on.`,
+		}},
 		Metrics: func(r prometheus.Registerer) { metrics = NewMetrics(r) },
 		Open: func(ctx context.Context, env part.Env) (*part.Running, error) {
-			return open(ctx, env, metrics)
+			return open(ctx, env, metrics, page)
 		},
 	}
 }
@@ -40,7 +49,7 @@ func needs(l bus.Layout) part.Needs {
 }
 
 // open makes the engine. Without its bucket it answers all the same.
-func open(ctx context.Context, env part.Env, metrics *Metrics) (*part.Running, error) {
+func open(ctx context.Context, env part.Env, metrics *Metrics, page func(*Desk) http.Handler) (*part.Running, error) {
 	publisher, stop, err := env.Publisher()
 	if err != nil {
 		return nil, err
@@ -74,12 +83,17 @@ func open(ctx context.Context, env part.Env, metrics *Metrics) (*part.Running, e
 	for _, work := range []func(context.Context){store.Run, engine.Students.FollowRubrics, engine.Students.FollowRecords, engine.Students.Run} {
 		env.Go(work)
 	}
-	return &part.Running{
+	running := &part.Running{
 		Use: use, Hooks: []part.Hook{{Hook: Hook(engine)}}, API: NewAPI(engine).Handlers(), Longest: httpTime,
 		Sinks:  []part.Sink{take(env.Layout, &sink{store, finder(env.Events.JS, env.Layout)})},
 		Stop:   []part.Step{stop},
 		Detail: func() string { return "typed questions, " + cmp.Or(engine.Settings().Model, "without a teacher") },
-	}, nil
+	}
+	if page != nil {
+		desk := &Desk{Store: store, JS: env.Events.JS, Layout: env.Layout, Settings: engine.Settings, Publish: env.Publish}
+		running.Pages = map[string]http.Handler{pagePath: page(desk)}
+	}
+	return running, nil
 }
 
 // hookBound is for questions that mostly wait for a model.

@@ -58,9 +58,25 @@ type Entry struct {
 // Read returns the decisions that the stream holds about a rubric, "" for all, each
 // once, oldest first, with their marks.
 func Read(ctx context.Context, js jetstream.JetStream, l bus.Layout, rubric string) ([]Entry, error) {
+	return read(ctx, js, l, span{rubric: rubric})
+}
+
+// span is what is read of a hook's events.
+type span struct {
+	// rubric is "" for all. since is the time of the first event; zero means all of them.
+	rubric string
+	since  time.Time
+	// most bounds their number, 0 for no bound: beyond it the error is errTooMany.
+	most int
+}
+
+// errTooMany reports more events than are to be read.
+var errTooMany = errors.New("too many events")
+
+func read(ctx context.Context, js jetstream.JetStream, l bus.Layout, of span) ([]Entry, error) {
 	var out []Entry
-	at := map[string]int{}
-	err := readHook(ctx, js, l, subjects.HookDecided, rubric, func(msgID string, data []byte) {
+	rubric, at := of.rubric, map[string]int{}
+	err := readHook(ctx, js, l, subjects.HookDecided, of, func(msgID string, data []byte) {
 		d, err := DecodeDecided(msgID, data)
 		if _, known := at[d.ID]; err != nil || known || rubric != "" && d.Rubric != rubric {
 			return
@@ -71,7 +87,7 @@ func Read(ctx context.Context, js jetstream.JetStream, l bus.Layout, rubric stri
 	if err != nil {
 		return nil, err
 	}
-	err = readHook(ctx, js, l, subjects.HookFeedback, "", func(msgID string, data []byte) {
+	err = readHook(ctx, js, l, subjects.HookFeedback, span{since: of.since}, func(msgID string, data []byte) {
 		m, ok, err := decodeMark(msgID, data)
 		i, known := at[m.ID]
 		if err == nil && ok && known && (out[i].Mark == nil || m.newer(out[i].Mark)) {
@@ -82,15 +98,20 @@ func Read(ctx context.Context, js jetstream.JetStream, l bus.Layout, rubric stri
 	return out, err
 }
 
-// readHook calls yield with the events of a hook, about a rubric unless that is "";
-// there are none without a stream.
-func readHook(ctx context.Context, js jetstream.JetStream, l bus.Layout, hook, rubric string, yield func(msgID string, data []byte)) error {
+// readHook calls yield with events of a hook; there are none without a stream.
+func readHook(ctx context.Context, js jetstream.JetStream, l bus.Layout, hook string, of span, yield func(msgID string, data []byte)) error {
 	filter := l.Prefix.EventsOf(hook)
-	if rubric != "" {
-		filter = strings.TrimSuffix(filter, ">") + "*." + rubric
+	if of.rubric != "" {
+		filter = strings.TrimSuffix(filter, ">") + "*." + of.rubric
 	}
 	config := jetstream.OrderedConsumerConfig{FilterSubjects: []string{filter}}
-	err := bus.ReadStream(ctx, js, l, config, 0, func(portion []jetstream.Msg, _ int) error {
+	if !of.since.IsZero() {
+		config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartTimePolicy, &of.since
+	}
+	err := bus.ReadStream(ctx, js, l, config, 0, func(portion []jetstream.Msg, total int) error {
+		if of.most > 0 && total > of.most {
+			return errTooMany
+		}
 		for _, m := range portion {
 			yield(subjects.EventID(m.Headers()), m.Data())
 		}
@@ -168,19 +189,44 @@ func (t *Tally) add(e *Entry) {
 // Offered returns the decisions of a day that are offered for marking: n of them, at
 // random and the same for everybody, without those that are marked or have no text.
 func Offered(entries []Entry, day time.Time, n int) []Entry {
-	date := day.Format(time.DateOnly)
-	var today []Entry
-	for _, e := range entries {
-		if e.Given() && e.At.In(day.Location()).Format(time.DateOnly) == date {
-			today = append(today, e)
+	return slices.DeleteFunc(sampled(entries, n, day.Location())[day.Format(time.DateOnly)], func(e Entry) bool { return e.Mark != nil || e.Text == "" })
+}
+
+// Accuracy returns how many of the random decisions were marked, n a day in a time zone,
+// and how many of those are right. Of other decisions people mark what they notice.
+func Accuracy(entries []Entry, n int, in *time.Location) (right, marked int) {
+	for _, drawn := range sampled(entries, n, in) {
+		for _, e := range drawn {
+			if e.Mark == nil {
+				continue
+			}
+			if marked++; e.Mark.Label == e.Answer {
+				right++
+			}
 		}
 	}
-	rank := func(id string) uint64 {
-		sum := fnv.New64a()
-		_, _ = sum.Write([]byte(id))
-		return sum.Sum64() * 0x9E3779B97F4A7C15 // ids differ in their last characters
+	return right, marked
+}
+
+// sampled returns n random decisions of each day, by day.
+func sampled(entries []Entry, n int, in *time.Location) map[string][]Entry {
+	days := map[string][]Entry{}
+	for _, e := range entries {
+		if e.Given() {
+			day := e.At.In(in).Format(time.DateOnly)
+			days[day] = append(days[day], e)
+		}
 	}
-	slices.SortFunc(today, func(a, b Entry) int { return cmp.Or(cmp.Compare(rank(a.ID), rank(b.ID)), cmp.Compare(a.ID, b.ID)) })
-	today = today[:min(n, len(today))]
-	return slices.DeleteFunc(today, func(e Entry) bool { return e.Mark != nil || e.Text == "" })
+	for day, all := range days {
+		slices.SortFunc(all, func(a, b Entry) int { return cmp.Or(cmp.Compare(rank(a.ID), rank(b.ID)), cmp.Compare(a.ID, b.ID)) })
+		days[day] = all[:min(n, len(all))]
+	}
+	return days
+}
+
+// rank is the place of an id in a random order.
+func rank(id string) uint64 {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(id))
+	return sum.Sum64() * 0x9E3779B97F4A7C15 // ids differ in their last characters
 }

@@ -32,7 +32,7 @@ func NewRehearsal(s *Settings, store *Store, encoder func() (part.Encoder, error
 // Learn trains the student of a rubric on what is stored, as a consumer does; without
 // enough answers there is none.
 func (r *Rehearsal) Learn(ctx context.Context, rubric Rubric) error {
-	records, err := r.store.Records(ctx, rubric.ID)
+	records, err := r.store.Lessons(ctx, rubric.ID)
 	if err != nil {
 		return err
 	}

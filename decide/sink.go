@@ -86,7 +86,7 @@ func (s *sink) apply(ctx context.Context, facts []Fact) error {
 // finder finds decisions in the stream. People mark few, so it reads all of a rubric.
 func finder(js jetstream.JetStream, l bus.Layout) func(ctx context.Context, rubric, id string) (*Decided, error) {
 	return func(ctx context.Context, rubric, id string) (found *Decided, err error) {
-		err = readHook(ctx, js, l, subjects.HookDecided, rubric, func(msgID string, data []byte) {
+		err = readHook(ctx, js, l, subjects.HookDecided, span{rubric: rubric}, func(msgID string, data []byte) {
 			if d, err := DecodeDecided(msgID, data); err == nil && d.ID == id {
 				found = &d
 			}

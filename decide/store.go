@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -32,6 +33,8 @@ type Rubric struct {
 	Day   string `json:"day"`
 	// Standing is that of its student.
 	Standing Standing `json:"standing,omitzero"`
+	// Continues is the rubric that a person said it continues, "" for none.
+	Continues string `json:"continues,omitempty"`
 
 	revision uint64
 }
@@ -186,7 +189,7 @@ func (s *Store) put(ctx context.Context, asked Rubric) error {
 		}
 		next := asked
 		if known.V.ID != "" {
-			next.Since, next.Standing = known.V.Since, known.V.Standing
+			next.Since, next.Standing, next.Continues = known.V.Since, known.V.Standing, known.V.Continues
 		}
 		known.V = next
 		return true, nil
@@ -207,9 +210,16 @@ func (s *Store) put(ctx context.Context, asked Rubric) error {
 }
 
 // surplus returns the rubrics beyond the bound: those that were written first. Each is
-// written on every day on which it is asked.
+// written on every day on which it is asked, and stays as long as one that continues it.
 func surplus(all []Rubric) []Rubric {
-	slices.SortFunc(all, func(a, b Rubric) int { return int(a.revision) - int(b.revision) })
+	earlier := earlierIn(byID(slices.Clone(all)))
+	last := map[string]uint64{}
+	for _, r := range all {
+		for _, id := range lineage(earlier, r.ID) {
+			last[id] = max(last[id], r.revision)
+		}
+	}
+	slices.SortFunc(all, func(a, b Rubric) int { return cmp.Compare(last[a.ID], last[b.ID]) })
 	return all[:max(len(all)-maxRubrics, 0)]
 }
 

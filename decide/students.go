@@ -131,6 +131,8 @@ func (s *Students) takeRubric(entry jetstream.KeyValueEntry) {
 	}
 	if r, ok := rubricIn(entry); ok {
 		own := s.pupil(r.ID)
+		// What it learns from is another set of answers.
+		own.marked = own.marked || own.rubric != nil && own.rubric.Continues != r.Continues
 		own.rubric, own.changed = &r, true
 	}
 }
@@ -152,11 +154,46 @@ func (s *Students) takeRecord(entry jetstream.KeyValueEntry) {
 	}
 	own := s.pupil(rubric)
 	before, known := own.records[r.ID]
-	own.records[r.ID], own.changed = r, true
+	own.records[r.ID] = r
 	if !known {
 		own.seen++
 	}
-	own.marked = own.marked || r.Label() != before.Label() && known
+	for _, heir := range s.heirs(rubric) {
+		heir.changed = true
+		heir.marked = heir.marked || known && r.Label() != before.Label()
+	}
+}
+
+// heirs returns the students of a rubric and of those that continue it. The lock is
+// held.
+func (s *Students) heirs(rubric string) (out []*pupil) {
+	for id, own := range s.pupils {
+		if slices.Contains(lineage(s.earlier, id), rubric) {
+			out = append(out, own)
+		}
+	}
+	return out
+}
+
+// earlier returns the rubric that a rubric continues, "" for none. The lock is held.
+func (s *Students) earlier(rubric string) string {
+	if own := s.pupils[rubric]; own != nil && own.rubric != nil {
+		return own.rubric.Continues
+	}
+	return ""
+}
+
+// inherited returns the answers about the rubrics that a rubric continues. The lock is
+// held.
+func (s *Students) inherited(rubric string) (out []Record) {
+	for _, id := range lineage(s.earlier, rubric)[1:] {
+		if before := s.pupils[id]; before != nil {
+			for _, r := range before.records {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
 }
 
 // Run trains and judges students until ctx ends.
@@ -209,7 +246,8 @@ func (s *Students) study(ctx context.Context, rubric string) {
 	for _, r := range own.records {
 		records = append(records, r)
 	}
-	train := own.worthTraining(time.Now())
+	inherited := s.inherited(rubric)
+	train := own.worthTraining(time.Now(), len(inherited))
 	s.mu.RUnlock()
 	sortRecords(records)
 
@@ -218,13 +256,14 @@ func (s *Students) study(ctx context.Context, rubric string) {
 		s.log.Debug("surplus answers not deleted", "rubric", rubric, "error", err)
 	}
 	if train {
-		s.train(ctx, own, &known, records)
+		s.train(ctx, own, &known, joined(records, inherited))
 	}
 }
 
-// worthTraining reports whether a training is due. The lock is held.
-func (p *pupil) worthTraining(now time.Time) bool {
-	if len(p.records) < fewestAnswers {
+// worthTraining reports whether a training is due, with some more answers about rubrics
+// that it continues. The lock is held.
+func (p *pupil) worthTraining(now time.Time, more int) bool {
+	if len(p.records)+more < fewestAnswers {
 		return false
 	}
 	return p.trained == nil || p.marked || float64(p.seen) >= max(fewestAnswers, trainShare*float64(p.learnt)) ||

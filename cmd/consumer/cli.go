@@ -94,6 +94,7 @@ type commandLine struct {
 		Ls     decideLsCmd     `cmd:"" help:"List what was decided about, the latest first."`
 		Show   decideShowCmd   `cmd:"" help:"Show a rubric: its question, decisions, student, and what to mark."`
 		Mark   decideMarkCmd   `cmd:"" help:"Mark the right answer of a decision."`
+		Same   decideSameCmd   `cmd:"" help:"Say that a rubric continues an earlier one."`
 		Eval   decideEvalCmd   `cmd:"" help:"Measure the answers on labelled states."`
 		Replay decideReplayCmd `cmd:"" help:"Answer recorded states again, and show what differs."`
 		Rm     decideRmCmd     `cmd:"" help:"Forget a rubric for good."`

@@ -43,46 +43,53 @@ type decideShown struct {
 	decide.Tally
 	// Question is in the form of the wire; null if it is not stored.
 	Question json.RawMessage `json:"question"`
-	Student  decideStudent   `json:"student"`
+	// Continues is the rubric that it continues, "" for none.
+	Continues string         `json:"continues,omitempty"`
+	Student   decide.Student `json:"student"`
+	Teacher   decide.Cost    `json:"teacher"`
+	// Sample counts the random decisions that were marked.
+	Sample decideSample `json:"sample"`
 	// Last are the last decisions, newest first; Offered are those to mark.
 	Last    []decide.Entry `json:"lastDecisions"`
 	Offered []decide.Entry `json:"offered"`
 }
 
-// decideStudent is what is known of the student of a rubric.
-type decideStudent struct {
-	decide.Standing
-	// Learns is how many answers it learns from. Of its Trials, in which it was compared
-	// with the teacher or a mark, Agreed agreed; AtLeast is the exact one-sided 95 % lower
-	// bound of the agreement.
-	Learns  int     `json:"learns"`
-	Trials  int     `json:"trials"`
-	Agreed  int     `json:"agreed"`
-	AtLeast float64 `json:"atLeast"`
+// decideSample is how right the answers are, judging by random decisions.
+type decideSample struct {
+	Marked int `json:"marked"`
+	Right  int `json:"right"`
+	// Interval is the exact 95 % interval of the accuracy, null without marks.
+	Interval *[2]float64 `json:"interval"`
 }
 
-// judge counts the trials that its standing depends on: where it answers alone, those of
-// what it was sure of.
-func (d *decideStudent) judge(records []decide.Record) {
-	d.Learns = len(records)
-	for _, t := range decide.Trials(records) {
-		if t.At <= d.Back || t.P < d.Threshold {
-			continue
-		}
-		if d.Trials++; t.Agree {
-			d.Agreed++
-		}
+func sampleOf(right, marked int) decideSample {
+	s := decideSample{Marked: marked, Right: right}
+	if marked > 0 {
+		interval := decide.Interval(right, marked)
+		s.Interval = &interval
 	}
-	d.AtLeast = decide.LowerBound(d.Agreed, d.Trials)
+	return s
 }
 
-func (d *decideStudent) print(to io.Writer) {
+func (s *decideSample) print(to io.Writer) {
+	if s.Interval == nil {
+		_, _ = fmt.Fprintln(to, "accuracy: unknown, as no random decision is marked")
+		return
+	}
+	_, _ = fmt.Fprintf(to, "accuracy: %d of %s right, %.2f to %.2f (95 %%)\n", s.Right, cli.Count(s.Marked, "marked random decision"), s.Interval[0], s.Interval[1])
+}
+
+func printStudent(d *decide.Student, to io.Writer) {
 	state := "does not answer alone"
 	if d.Threshold > 0 {
 		state = fmt.Sprintf("answers alone from a probability of %.3f on", d.Threshold)
 	}
-	_, _ = fmt.Fprintf(to, "student: %s; learns from %s; agreed in %d of %s, at least %.3f (95 %%)\n",
-		state, cli.Count(d.Learns, "answer"), d.Agreed, cli.Count(d.Trials, "trial"), d.AtLeast)
+	inherited := ""
+	if d.Inherited > 0 {
+		inherited = fmt.Sprintf(" (%d of rubrics that it continues)", d.Inherited)
+	}
+	_, _ = fmt.Fprintf(to, "student: %s; learns from %s%s; agreed in %d of %s, at least %.3f (95 %%)\n",
+		state, cli.Count(d.Learns, "answer"), inherited, d.Agreed, cli.Count(d.Trials, "trial"), d.AtLeast)
 }
 
 func (c *decideShowCmd) Run(inv *cli.Invocation) error {
@@ -113,17 +120,19 @@ func (c *decideShowCmd) Run(inv *cli.Invocation) error {
 	out := decideShown{Tally: decide.Tally{Rubric: rubric, Sources: map[decide.Source]int{}}}
 	if at >= 0 {
 		out.Name, out.Question = known[at].Name, known[at].Question
-		out.Student.Standing = known[at].Standing
+		out.Student.Standing, out.Continues = known[at].Standing, known[at].Continues
 	}
 	if len(entries) > 0 {
 		out.Tally = decide.Tallies(entries)[0]
 	}
-	records, err := store.Records(inv.Ctx, rubric)
+	lessons, err := store.Lessons(inv.Ctx, rubric)
 	if err != nil && !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return err
 	}
-	out.Student.judge(records)
-	out.Offered = cli.OrEmpty(decide.Offered(entries, time.Now().In(inv.Config.Timezone.Location), decide.Declared.In(inv.Config.Parts).Sample))
+	out.Student, out.Teacher = decide.StudentOf(rubric, out.Student.Standing, lessons), decide.CostOf(entries)
+	sample, zone := decide.Declared.In(inv.Config.Parts).Sample, inv.Config.Timezone.Location
+	out.Sample = sampleOf(decide.Accuracy(entries, sample, zone))
+	out.Offered = cli.OrEmpty(decide.Offered(entries, time.Now().In(zone), sample))
 	slices.Reverse(entries)
 	out.Last = cli.OrEmpty(entries[:min(c.Limit, len(entries))])
 	if c.JSON {
@@ -139,7 +148,15 @@ func (d *decideShown) print(inv *cli.Invocation) error {
 	}
 	_, _ = fmt.Fprintf(inv.Stdout, "%s: %d by a student, %d by the teacher, %d from labels alone; %d late, %d checks; %d of %d marked are right\n",
 		cli.Count(d.Decisions, "decision"), d.Sources[decide.Local], d.Sources[decide.Model], d.Sources[decide.Zero], d.Late, d.Checks, d.Right, d.Marked)
-	d.Student.print(inv.Stdout)
+	if d.Continues != "" {
+		_, _ = fmt.Fprintf(inv.Stdout, "continues: %s\n", d.Continues)
+	}
+	printStudent(&d.Student, inv.Stdout)
+	d.Sample.print(inv.Stdout)
+	if d.Teacher.Calls > 0 {
+		_, _ = fmt.Fprintf(inv.Stdout, "teacher: %s, %d tokens in, %d out; %.0f ms (median), %.0f ms (p95)\n",
+			cli.Count(d.Teacher.Calls, "answer"), d.Teacher.Tokens.In, d.Teacher.Tokens.Out, d.Teacher.Median, d.Teacher.P95)
+	}
 	decisions(inv.Stdout, "\nlast decisions:", d.Last, inv.Config.Timezone.Location)
 	if len(d.Offered) > 0 {
 		decisions(inv.Stdout, "\nof today, at random (consumer decide mark ID LABEL):", d.Offered, inv.Config.Timezone.Location)

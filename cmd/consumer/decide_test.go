@@ -118,6 +118,30 @@ func TestDecideCommands(t *testing.T) {
 		require.Contains(t, stderr, row.says)
 	}
 
+	// The same question in other words.
+	code, _, stderr = s.command("decide", "same", rubric, asked.Rubrics[1])
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, stderr, "the two questions have another type")
+	reworded := filepath.Join(t.TempDir(), "reworded.json")
+	require.NoError(t, os.WriteFile(reworded, []byte(`{"state":"My card","questions":{"billing":{"type":"noul","instructions":"Does it speak of a card?"}}}`), 0o600))
+	var again decideAsked
+	s.decides(&again, "ask", reworded, "--json")
+	s.Eventually("the new words", func() bool {
+		code, stdout, _ := s.command("decide", "same", again.Rubrics[0], name)
+		return code == 0 && stdout == again.Rubrics[0]+" continues "+rubric+"\n"
+	})
+	s.Eventually("what it learns from", func() bool {
+		s.decides(&shown, "show", again.Rubrics[0], "--json")
+		return shown.Student.Learns == 3
+	})
+	require.Equal(t, []any{rubric, 2}, []any{shown.Continues, shown.Student.Inherited})
+	require.Equal(t, []any{1, 10, 3}, []any{shown.Teacher.Calls, shown.Teacher.Tokens.In, shown.Teacher.Tokens.Out})
+	require.Nil(t, shown.Sample.Interval)
+	require.Contains(t, s.decides(nil, "show", again.Rubrics[0]), "learns from 3 answers (2 of rubrics that it continues)")
+	require.Contains(t, s.decides(nil, "show", rubric), "accuracy: 0 of 1 marked random decision right, 0.00 to 0.98 (95 %)")
+	require.Contains(t, s.decides(nil, "same", again.Rubrics[0], "--none"), "continues no rubric")
+	s.decides(&shown, "show", rubric, "--json") // as before
+
 	data := filepath.Join(t.TempDir(), "data.jsonl")
 	require.NoError(t, os.WriteFile(data, []byte(`{"text":"my card","label":true}
 {"state":"a song","label":"false"}
@@ -145,7 +169,7 @@ func TestDecideCommands(t *testing.T) {
 	require.Contains(t, s.decides(nil, "replay", "--model", "chat/other", "--rubric", rubric), "Where is my card?")
 	calls := teacher.Count()
 	s.decides(&list, "ls", "--json")
-	require.Equal(t, []int{2, 2}, []int{list[0].Decisions, list[1].Decisions}, "eval and replay store nothing")
+	require.Equal(t, []int{1, 2, 2}, []int{list[0].Decisions, list[1].Decisions, list[2].Decisions}, "eval and replay store nothing")
 	require.Equal(t, calls, teacher.Count())
 
 	code, _, stderr = s.command("decide", "rm", rubric)
@@ -153,7 +177,7 @@ func TestDecideCommands(t *testing.T) {
 	require.Contains(t, stderr, "--yes")
 	require.Contains(t, s.decides(nil, "rm", rubric, "--yes"), "removed 1 rubric and 3 events")
 	s.decides(&list, "ls", "--json")
-	require.Len(t, list, 1)
+	require.Len(t, list, 2)
 	code, _, stderr = s.command("decide", "eval", "--rubric", rubric, "--data", data)
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, stderr, "no rubric")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/console"
+	"intenthint/decide"
 	"intenthint/intents"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
@@ -31,6 +32,8 @@ type System struct {
 	Sessions *file.Store
 	// Gate is the triage gate, nil if it is off.
 	Gate *Gate
+	// Answers are its decisions, nil if they are off.
+	Answers *Answers
 
 	mu      sync.Mutex
 	begun   []console.Begun
@@ -53,13 +56,16 @@ func NewSystem(t testing.TB) *System {
 }
 
 // Pages are the pages of the parts of the program.
-var Pages = slices.Concat(triage.Part(nil).Pages, knowhub.Part(nil).Pages)
+var Pages = slices.Concat(triage.Part(nil).Pages, decide.Part(nil).Pages, knowhub.Part(nil).Pages)
 
 // Show makes a console show the system, and serve the page of its gate.
 func (s *System) Show(c *console.Console) {
 	c.Show(s.Source())
 	if s.Gate != nil {
 		c.Serve("/triage", s.Gate.Page())
+	}
+	if s.Answers != nil {
+		c.Serve("/decisions", console.Decisions(s.Answers))
 	}
 }
 

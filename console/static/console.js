@@ -13,6 +13,7 @@
   let work = Promise.resolve();
   const then = (action) => { work = work.then(action).catch((error) => say(error.message)); };
 
+  const pick = '.judge [name="intent"], .judge [name="label"]:not([type="hidden"])';
   const cards = () => $$('.card');
   const current = () => document.activeElement?.closest('.card') ?? null;
   const picked = () => $$('.pick input:checked');
@@ -78,7 +79,7 @@
   }
 
   async function send(form, button) {
-    complete(form.elements.intent);
+    complete(form.elements.intent ?? form.elements.label);
     const body = new URLSearchParams(new FormData(form, button));
     const response = await fetch(form.getAttribute('action'), { method: 'POST', body });
     const text = await response.text();
@@ -91,13 +92,14 @@
     for (const name of names) {
       const all = picked().length > 0 && $(`.bulk [value="${name}"]`);
       const button = all || $(`button[name="${name}"]`, current() ?? document.createElement('p'));
-      if (button) return send(button.form, button);
+      if (!button) continue;
+      return button.formNoValidate || button.form.reportValidity() ? send(button.form, button) : undefined;
     }
   }
 
   // choose goes to the field for the right intent.
   function choose() {
-    const field = $('.judge [name="intent"]', current() ?? document.createElement('p'));
+    const field = $(pick, current() ?? document.createElement('p'));
     const box = field?.closest('details');
     if (box) box.open = true;
     field?.focus();
@@ -142,7 +144,7 @@
     if (field) {
       const card = field.closest('.card');
       if (event.key === 'Escape') { field.blur(); card ? look(card) : move(1); }
-      if (event.key === 'Enter' && field.matches('.judge [name="intent"]')) { event.preventDefault(); look(card); then(() => press('wrong')); }
+      if (event.key === 'Enter' && field.matches(pick)) { event.preventDefault(); look(card); then(() => press('wrong')); }
       return;
     }
     const key = { ArrowDown: 'j', ArrowUp: 'k' }[event.key];

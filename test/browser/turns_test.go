@@ -273,7 +273,7 @@ func TestTheHeaderIsTheSameOnEveryPage(t *testing.T) {
 	const plain = `document.querySelector(".top [aria-current]")?.removeAttribute("aria-current") === undefined`
 	do(t, ctx, navigate(base+"/"), holds(plain))
 	want := eval[string](t, ctx, places)
-	for _, path := range []string{"/turns", "/sessions", "/sessions/garden", "/intents", "/triage", "/experiences", "/deadletters"} {
+	for _, path := range []string{"/turns", "/sessions", "/sessions/garden", "/intents", "/triage", "/decisions", "/experiences", "/deadletters"} {
 		do(t, ctx, navigate(base+path), holds(plain))
 		require.Equal(t, want, eval[string](t, ctx, places), path)
 	}

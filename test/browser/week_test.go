@@ -74,6 +74,7 @@ func aWeek(t *testing.T) *consoletest.System {
 		store.Fact{ID: "fb2", TS: now.UnixMilli(), RunID: "run-1", SessionID: "review", Feedback: &store.Feedback{Verdict: payload.VerdictRight, By: "console"}},
 		turn("agent:main:main", markup, "", "", "", 0, 5*time.Minute),
 	)
+	s.Answers = answers()
 	js, layout := s.Letters()
 	for i, reason := range []string{"invalid message: ts is missing", "write data/sessions/garden.json: no space left on device", markup} {
 		m := nats.NewMsg(layout.Prefix.DeadLetter(subjects.HookAgentEnd))
