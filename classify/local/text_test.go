@@ -119,7 +119,7 @@ func TestSynonymsShareAConcept(t *testing.T) {
 // that another line has too.
 func TestConceptsElsewhere(t *testing.T) {
 	groupOf := map[string]string{}
-	for line := range strings.Lines(strings.TrimSpace(conceptsElsewhere) + strings.TrimRight(conceptsEurope, "\n")) {
+	for line := range strings.Lines(conceptsElsewhere + conceptsEurope) {
 		words := strings.Fields(line)
 		var buf [stem.Longest]rune
 		require.Contains(t, conceptOf, hashWord(stem.EnglishRunes(buf[:0], folded(words[0]))))
