@@ -334,6 +334,11 @@ func TestKnowHubTakesAFreePort(t *testing.T) {
 	require.Contains(t, b.Log.String(), "using a free port")
 }
 
+// ranWell is the event of a run with something to learn from.
+const ranWell = `{"hook": "agent_end", "ts": 1763680000123, "id": "e1", "ctx": {"agentId": "main", "sessionId": "s1", "sessionKey": "agent:main:main", "trigger": "user"},
+		"event": {"success": true, "messages": [{"role": "user", "content": "The build of the shop fails with a checksum error."},
+		{"role": "assistant", "content": "I cleaned the module cache, and the build passes now."}, {"role": "user", "content": "Great, that worked!"}]}}`
+
 func TestKnowHubExtractsFromRuns(t *testing.T) {
 	t.Parallel()
 	m := providertest.New(t)
@@ -344,10 +349,7 @@ func TestKnowHubExtractsFromRuns(t *testing.T) {
 		"HINT_PROVIDERS": string(providers),
 		"HINT_KNOWHUB":   `{"enabled": true, "listen": "127.0.0.1:0", "enableServerExtraction": true, "model": "mock/small"}`,
 	})
-	body := `{"hook": "agent_end", "ts": 1763680000123, "id": "e1", "ctx": {"agentId": "main", "sessionId": "s1", "sessionKey": "agent:main:main", "trigger": "user"},
-		"event": {"success": true, "messages": [{"role": "user", "content": "The build of the shop fails with a checksum error."},
-		{"role": "assistant", "content": "I cleaned the module cache, and the build passes now."}, {"role": "user", "content": "Great, that worked!"}]}}`
-	_, err = s.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s1", []byte(body))
+	_, err = s.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s1", []byte(ranWell))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		status, pending := get(t, apiOf(t, s)+"/api/pending")

@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"intenthint/classify"
 	"intenthint/config"
@@ -107,20 +106,6 @@ func decider(c config.Classifier, o Observer, breakers *model.Breakers, ref stri
 		o.models.Expect(ref)
 	}
 	return model.NewDecider(found.Ref, found, model.Options{Observer: o, Breakers: breakers}), nil
-}
-
-// promptModel returns the program's model for questions in words: HINT_MODEL, or the
-// fallback where that answers typed questions only.
-func promptModel(c config.Classifier) string {
-	if c.Providers[providerOf(c.Model)].API == provider.APISystemOne {
-		return c.Fallback
-	}
-	return c.Model
-}
-
-func providerOf(ref string) string {
-	name, _, _ := strings.Cut(ref, "/")
-	return name
 }
 
 // prepared is a configuration with everything that is derived from it alone. It

@@ -59,7 +59,7 @@ func Objects(more ...part.Part) []part.Object {
 // [NewClassifier]; with the metrics of o, a model has its series from now on.
 func ProgramOf(cfg *config.Config, o Observer, breakers *model.Breakers) part.Program {
 	p := part.Program{
-		Values: cfg.Parts, Model: promptModel(cfg.Classifier), DecideModel: cfg.Classifier.Decide, MaxInflight: cfg.Classifier.MaxInflight,
+		Values: cfg.Parts, Model: cfg.Classifier.Model, PromptModel: cfg.Classifier.PromptModel(), DecideModel: cfg.Classifier.Decide, MaxInflight: cfg.Classifier.MaxInflight,
 		Redact: cfg.Redact == config.RedactStrict, RepeatAfter: cfg.Repeat.After, Learn: cfg.Learn == config.LearnAuto, AsksModels: cfg.Classifier.AsksModels(),
 		Serves: rules(cfg).Serves, Admits: rules(cfg).Admits,
 		Chain: func(ref string) (*model.Chain, error) {

@@ -21,7 +21,7 @@ import (
 // confidence. The model writes no texts.
 type SystemOne struct {
 	Decider *model.Decider
-	// Next is asked if the model fails, or has not answered in time.
+	// Next is asked if the model fails, or has not answered in time; nil for none.
 	Next Model
 }
 
@@ -46,7 +46,7 @@ func (s SystemOne) Classify(ctx context.Context, in Input) (payload.Classificati
 	}
 	result, err := s.ask(first, in)
 	cancel()
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || s.Next == nil {
 		return result, err
 	}
 	next, failed := s.Next.Classify(ctx, in)
@@ -62,13 +62,16 @@ func (s SystemOne) ask(ctx context.Context, in Input) (payload.Classification, e
 	if len(ids) > maxLabels {
 		return payload.Classification{}, fmt.Errorf("%w: %d intents, and a choice has at most %d labels", ErrFailed, len(ids), maxLabels)
 	}
-	answer, err := s.Decider.Decide(ctx, provider.Decisions{State: intentState(in), Questions: questions})
+	answer, err := s.Decider.Decide(ctx, provider.Decisions{State: intentState(in), Questions: questions}, func(answers json.RawMessage) error {
+		_, err := intentAnswer(answers, in)
+		return err
+	})
 	if err != nil {
 		return payload.Classification{}, err
 	}
 	result, err := intentAnswer(answer.Value, in)
 	if err != nil {
-		return payload.Classification{}, fmt.Errorf("%w: %w", ErrFailed, err)
+		return payload.Classification{}, err
 	}
 	result.Source, result.Model, result.ModelCalls = payload.SourceSystemOne, answer.Ref, 1
 	if used := answer.Usage; used.InputTokens > 0 || used.OutputTokens > 0 {

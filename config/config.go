@@ -179,6 +179,16 @@ type Classifier struct {
 
 func (c *Classifier) hasModel() bool { return c.Model != "" || c.Fallback != "" }
 
+// PromptModel returns the model for questions in words: Model, or Fallback where that
+// answers typed questions only.
+func (c *Classifier) PromptModel() string {
+	name, _, _ := strings.Cut(c.Model, "/")
+	if c.Providers[name].API == provider.APISystemOne {
+		return c.Fallback
+	}
+	return c.Model
+}
+
 // AsksModels reports whether hints may be made with a language model.
 func (c *Classifier) AsksModels() bool { return c.Mode != classify.ModeLocal || c.Writer != "" }
 
@@ -447,7 +457,7 @@ func (c *Config) doubts() []Warning {
 		warn("HINT_STREAM_MAX_BYTES", strconv.FormatInt(most, 10), " bytes hold hardly any event, and the stream drops the others; a unit may be missing")
 	}
 	for _, o := range c.objects {
-		if field, doubt := o.Doubt(c.Parts[o.Name()], c.Classifier.Model); field != "" {
+		if field, doubt := o.Doubt(c.Parts[o.Name()], c.Classifier.PromptModel()); field != "" {
 			warn(objectSetting(o).env(), field, doubt)
 		}
 	}

@@ -38,6 +38,7 @@ func Part(page func(*Desk) http.Handler) part.Part {
 		Open: func(ctx context.Context, env part.Env) (*part.Running, error) {
 			return open(ctx, env, metrics, page)
 		},
+		Trials: teacherTrials,
 	}
 }
 

@@ -3,7 +3,6 @@ package decide
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"intenthint/model"
 	"intenthint/model/provider"
@@ -20,18 +19,15 @@ type Teacher interface {
 // teacherOf returns the model of a reference: another server of the wire, or a chat
 // model.
 func teacherOf(p part.Program, ref string) (Teacher, error) {
-	decider, err := p.Decider(ref)
-	if err != nil {
-		return nil, err
+	asked, err := p.Asked(ref)
+	return teacherBy(asked), err
+}
+
+func teacherBy(asked part.Asked) Teacher {
+	if asked.Decider != nil {
+		return wireTeacher{asked.Decider}
 	}
-	if decider != nil {
-		return wireTeacher{decider}, nil
-	}
-	chain, err := p.Chain(ref)
-	if err != nil {
-		return nil, err
-	}
-	return chatTeacher{chain}, nil
+	return chatTeacher{asked.Chain}
 }
 
 // wireTeacher is another server of the wire.
@@ -39,14 +35,15 @@ type wireTeacher struct{ decider *model.Decider }
 
 // Teach implements [Teacher].
 func (t wireTeacher) Teach(ctx context.Context, state json.RawMessage, questions []Question) ([][]float64, provider.Usage, error) {
-	answer, err := t.decider.Decide(ctx, provider.Decisions{State: state, Questions: wireQuestions(questions)})
+	asked := provider.Decisions{State: state, Questions: wireQuestions(questions)}
+	answer, err := t.decider.Decide(ctx, asked, func(answers json.RawMessage) error {
+		_, err := parseAnswers(questions, answers)
+		return err
+	})
 	if err != nil {
 		return nil, answer.Usage, err
 	}
 	found, err := parseAnswers(questions, answer.Value)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", model.ErrFailed, err)
-	}
 	return found, answer.Usage, err
 }
 

@@ -64,6 +64,10 @@ func (s *Service) ask(ctx context.Context, in Extraction, request provider.Reque
 	if set.Chain == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errNoModel)
 	}
+	if !s.promises(ctx, set, request) {
+		s.Metrics.extracted.WithLabelValues(outcomeNone).Inc()
+		return nil, nil
+	}
 	answer, err := model.Start(ctx, set.Limit, 1, func(ctx context.Context) (model.Answer[[]extract.Candidate], error) {
 		question := model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse}
 		answer, err := model.Ask(ctx, set.Chain, question)
@@ -94,6 +98,31 @@ func (s *Service) ask(ctx context.Context, in Extraction, request provider.Reque
 		}
 	}
 	return kept, nil
+}
+
+// worth is the question to the gate.
+var worth = model.Boolean{
+	Instructions: "Does the conversation hold an experience that an agent can use again another day?",
+	Yes:          "A piece of work has an outcome in it, and something about it is worth knowing: what worked or did not, and why. Also if in doubt.",
+	No:           "It holds only what was planned, guessed or promised, a state that passes, greetings and small talk, or what everybody knows.",
+}
+
+// likely is the probability of an experience from which on the model is asked for it.
+const likely = 0.5
+
+// promises reports whether a conversation may hold an experience, by the gate. Without
+// one, and where it fails, it may.
+func (s *Service) promises(ctx context.Context, set *Settings, request provider.Request) bool {
+	if set.Gate == nil {
+		return true
+	}
+	answer, err := model.Start(ctx, set.Limit, 1, func(ctx context.Context) (model.Answer[float64], error) {
+		return set.Gate.Ask(ctx, request.User, worth)
+	})()
+	if err != nil {
+		s.Log.Debug("no answer of the gate of extraction", "error", err)
+	}
+	return err != nil || answer.Value >= likely
 }
 
 // take stores a candidate; ok is false if it is not an experience, or one that a

@@ -35,6 +35,7 @@ const (
 	outcomeKnown     = "known"
 	outcomeUnsure    = "low_confidence"
 	outcomeUnusable  = "unusable"
+	outcomeNone      = "none"
 	outcomeAskFailed = "failed"
 )
 
@@ -52,14 +53,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		revision:  auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_knowhub_index_revision", Help: "Revision of the bucket that the index of experiences has reached."}),
 		recalled:  auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_knowhub_recalled_total", Help: "Experiences that were put in front of prompts."}),
 		reminders: auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_knowhub_reminders_total", Help: "Reminders that were put in front of prompts."}),
-		extracted: auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_knowhub_extracted_total", Help: "Experiences that a model extracted, by outcome: new, known, low_confidence or unusable; failed counts conversations for which no model answered."}, []string{"outcome"}),
+		extracted: auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_knowhub_extracted_total", Help: "Experiences that a model extracted, by outcome: new, known, low_confidence or unusable; none and failed count conversations: those in which the gate expects no experience, and those for which no model answered."}, []string{"outcome"}),
 	}
 	for _, verb := range verbs {
 		telemetry.Zero(m.verbs, telemetry.Values(verb.name), telemetry.Values(outcomeOK, outcomeBad, outcomeError))
 	}
 	telemetry.Zero(m.decisions, telemetry.Values(experience.Approved, experience.Rejected))
 	telemetry.Zero(m.failures, telemetry.Values("keep", "search", "list", "content", "decide", opTurns))
-	telemetry.Zero(m.extracted, telemetry.Values(outcomeNew, outcomeKnown, outcomeUnsure, outcomeUnusable, outcomeAskFailed))
+	telemetry.Zero(m.extracted, telemetry.Values(outcomeNew, outcomeKnown, outcomeUnsure, outcomeUnusable, outcomeNone, outcomeAskFailed))
 	return m
 }
 

@@ -61,9 +61,13 @@ func Make(p part.Program) (*Settings, error) {
 	s := *Declared.In(p.Values)
 	s.Model = cmp.Or(s.Model, p.Model)
 	s.Limit, s.RepeatAfter, s.Serves, s.Admits = model.NewLimit(extractions), p.RepeatAfter, p.Serves, p.Admits
-	var err error
-	if s.Model != "" {
-		s.Chain, err = p.Chain(s.Model)
+	if s.Model == "" {
+		return &s, nil
+	}
+	asked, err := p.Asked(s.Model)
+	s.Chain, s.Gate = asked.Chain, asked.Decider
+	if err == nil && s.Gate != nil && p.PromptModel != "" {
+		s.Chain, err = p.Chain(p.PromptModel)
 	}
 	return &s, err
 }
@@ -215,12 +219,16 @@ func trials(p part.Program) []part.Trial {
 	}
 	return []part.Trial{{
 		Setting: "model of HINT_KNOWHUB", Ref: own.Model,
-		Ask: func(ctx context.Context, chain *model.Chain) (string, error) {
+		Ask: func(ctx context.Context, asked part.Asked) (string, error) {
 			request, _ := extract.Question([]payload.Message{
 				{Role: payload.RoleUser, Content: payload.ContentOf("The build of the shop fails since the upgrade.")},
 				{Role: payload.RoleAssistant, Content: payload.ContentOf("The module cache was damaged. After `go clean -modcache` the build passes.")},
 			}, extract.Options{})
-			answer, err := model.Ask(ctx, chain, model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse})
+			if asked.Decider != nil {
+				answer, err := asked.Decider.Ask(ctx, request.User, worth)
+				return fmt.Sprintf("%.2f that there is an experience", answer.Value), err
+			}
+			answer, err := model.Ask(ctx, asked.Chain, model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse})
 			n := fmt.Sprintf("%d experiences", len(answer.Value))
 			if len(answer.Value) == 1 {
 				n = "1 experience"

@@ -46,8 +46,10 @@ type Settings struct {
 
 	// What follows is set by [Make].
 
-	// Chain extracts experiences, within Limit; nil without a model.
+	// Chain extracts experiences, within Limit; nil without a model. Gate, if not nil, is
+	// asked first whether there are any.
 	Chain *model.Chain
+	Gate  *model.Decider
 	Limit *model.Limit
 	// RepeatAfter is the number of turns of a session within which no experience is
 	// repeated; 0 means never, [part.RepeatAlways] means no such rule.
@@ -72,7 +74,7 @@ var Declared = part.Declare("knowhub", "experiences that agents submit and find"
 	part.Set("redactIPs", func(s *Settings) *bool { return &s.IPs }, false, part.Flag, "With strict, IP addresses are redacted too."),
 	part.Set("minConfidence", func(s *Settings) *float64 { return &s.MinConfidence }, 0.7, part.Number(0, 1), "Extracted experiences below this confidence are dropped."),
 	part.Set("requireApproval", func(s *Settings) *bool { return &s.Approval }, true, part.Flag, "New experiences wait for a person."),
-	part.Set("model", func(s *Settings) *string { return &s.Model }, "", part.Model, "Model of the extraction; empty: model."),
+	part.Set("model", func(s *Settings) *string { return &s.Model }, "", part.Model, "Model of the extraction; empty: model. A model that answers typed questions is asked first whether there is anything to extract."),
 	part.Set("shareExperiences", func(s *Settings) *bool { return &s.Shared }, true, part.Flag, "Agents find the experiences of other agents."),
 ).Checked(func(s *Settings) error {
 	if host, _, err := net.SplitHostPort(s.Listen); s.Enabled && s.Token == "" && (err != nil || !netaddr.IsLoopback(host)) {

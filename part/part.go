@@ -16,7 +16,6 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
-	"intenthint/model"
 	"intenthint/model/provider"
 	"intenthint/payload"
 )
@@ -92,7 +91,7 @@ type Trial struct {
 	Limit string
 	Most  time.Duration
 	// Ask returns a short form of the answer.
-	Ask func(ctx context.Context, chain *model.Chain) (string, error)
+	Ask func(ctx context.Context, asked Asked) (string, error)
 }
 
 // Env is what a part runs in.

@@ -10,6 +10,7 @@ import (
 type Program struct {
 	Values
 	Model       string // HINT_MODEL, as provider/model; "" for none
+	PromptModel string // HINT_MODEL, or its fallback where that answers typed questions only
 	DecideModel string // HINT_DECIDE_MODEL, likewise
 	MaxInflight int    // HINT_MAX_INFLIGHT
 	Redact      bool   // HINT_REDACT=strict
@@ -26,6 +27,20 @@ type Program struct {
 	// Decider is [Program.Chain] for a model that answers typed questions; nil without
 	// an error for one that answers prompts.
 	Decider func(ref string) (*model.Decider, error)
+}
+
+// Asked is a model to ask: one of the two is set.
+type Asked struct {
+	Chain   *model.Chain   // one that answers prompts
+	Decider *model.Decider // one that answers typed questions
+}
+
+// Asked returns the model of a reference.
+func (p Program) Asked(ref string) (a Asked, err error) {
+	if a.Decider, err = p.Decider(ref); err == nil && a.Decider == nil {
+		a.Chain, err = p.Chain(ref)
+	}
+	return a, err
 }
 
 // RepeatAlways is the [Program.RepeatAfter] of HINT_REPEAT=always.

@@ -24,6 +24,7 @@ import (
 	"intenthint/internal/natstest"
 	"intenthint/model"
 	"intenthint/model/provider"
+	"intenthint/part"
 	"intenthint/payload"
 	"intenthint/subjects"
 	"intenthint/triage/state"
@@ -59,7 +60,7 @@ func (m *scripted) requests() []provider.Request {
 
 func settings(m model.Resolver) *Settings {
 	return &Settings{
-		Chain: model.NewChain(m, model.Options{}, "mock/small"), Limit: model.NewLimit(100),
+		Asked: part.Asked{Chain: model.NewChain(m, model.Options{}, "mock/small")}, Limit: model.NewLimit(100),
 		Threshold: 5, Quiet: QuietGroups{Per: time.Hour}, Examples: 6, Recall: 10, MaxTokens: 10,
 	}
 }
@@ -145,7 +146,7 @@ func TestDecisions(t *testing.T) {
 		{"direct", "", nil, event("", "lunch at noon", "isGroup", false), "respond direct", 0},
 		{"the trained gate is sure", "", func(s *Settings) { s.Local = sureGate{sure: true} }, event("", "lunch at noon"), "skip local", 0},
 		{"the trained gate is not sure", "RESPOND", func(s *Settings) { s.Local = sureGate{} }, event("", "lunch at noon"), "respond model", 1},
-		{"no model", "", func(s *Settings) { s.Chain = nil }, event("", "lunch at noon"), "respond model", 0},
+		{"no model", "", func(s *Settings) { s.Asked = part.Asked{} }, event("", "lunch at noon"), "respond model", 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m := says(row.answer)
@@ -198,7 +199,7 @@ func TestWhatFailsResponds(t *testing.T) {
 		{"a panic", &scripted{answer: func(context.Context, provider.Request) (string, error) { panic("broken") }}, nil, budget},
 		{"no answer", &scripted{answer: hang}, nil, time.Second},
 		{"no room", says("SKIP"), func(s *Settings) { s.Limit = model.NewLimit(0) }, budget},
-		{"a model that cannot be asked", nil, func(s *Settings) { s.Chain = model.NewChain(unresolved{}, model.Options{}, "a/b") }, budget},
+		{"a model that cannot be asked", nil, func(s *Settings) { s.Asked.Chain = model.NewChain(unresolved{}, model.Options{}, "a/b") }, budget},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			set := settings(row.model)

@@ -49,7 +49,7 @@ func Make(p part.Program) (*Settings, error) {
 	s.Model, s.Limit, s.Redact = cmp.Or(s.Model, p.Model), model.NewLimit(p.MaxInflight), p.Redact
 	var err error
 	if s.Model != "" {
-		s.Chain, err = p.Chain(s.Model)
+		s.Asked, err = p.Asked(s.Model)
 	}
 	return &s, err
 }
@@ -169,12 +169,11 @@ func trials(p part.Program) []part.Trial {
 	}
 	return []part.Trial{{
 		Setting: "triageModel of HINT_TRIAGE", Ref: own.Model, Limit: "timeoutMs of HINT_TRIAGE", Most: own.Timeout,
-		Ask: func(ctx context.Context, chain *model.Chain) (string, error) {
-			answer, err := model.Ask(ctx, chain, model.Question[string]{
-				Request: own.Question(Message{Group: "agent:main:group:doctor", Sender: "ann", Text: "Remind me to water the plants tomorrow at nine."}, nil, nil),
-				Parse:   func(text string) (string, error) { return own.Answer(text).Word(), nil },
-			})
-			return answer.Value, err
+		Ask: func(ctx context.Context, asked part.Asked) (string, error) {
+			own := *own
+			own.Asked, own.Limit = asked, model.NewLimit(1)
+			t, err := own.ask(ctx, Message{Group: "agent:main:group:doctor", Sender: "ann", Text: "Remind me to water the plants tomorrow at nine."}, nil, nil)
+			return t.Word(), err
 		},
 	}}
 }

@@ -47,9 +47,21 @@ func (s *Settings) Question(m Message, before []state.RecentMessage, marks []sta
 	}
 }
 
-// prompt returns the system prompt of a group: the one for its id, else the one
-// for the longest matching glob, else the ones for the chat that it stands under.
+// prompt returns the system prompt of a group: its own, else the built-in one.
 func (s *Settings) prompt(group string) string {
+	switch own := s.ownPrompt(group); {
+	case own != "":
+		return own
+	case s.Scores:
+		return scorePrompt
+	}
+	return wordPrompt
+}
+
+// ownPrompt returns the prompt in the settings: the one for a group's id, else the one
+// for the longest matching glob, else the ones for the chat that it stands under, else
+// the one for all groups, else "".
+func (s *Settings) ownPrompt(group string) string {
 	for _, chat := range payload.Chats(group) {
 		if own := strings.TrimSpace(s.GroupPrompts[chat]); own != "" {
 			return own
@@ -65,13 +77,7 @@ func (s *Settings) prompt(group string) string {
 			return strings.TrimSpace(s.GroupPrompts[longest])
 		}
 	}
-	switch own := strings.TrimSpace(s.Prompt); {
-	case own != "":
-		return own
-	case s.Scores:
-		return scorePrompt
-	}
-	return wordPrompt
+	return strings.TrimSpace(s.Prompt)
 }
 
 // introduction tells the model what the assistant is called.
@@ -88,9 +94,9 @@ func (s *Settings) introduction(m Message) string {
 	return "\n\nThe assistant is called: " + strings.Join(names, ", ")
 }
 
-// examples returns the end of the system prompt: marked messages of the group,
-// newest first, then of other groups.
-func (s *Settings) examples(group string, marks []state.Mark) string {
+// shown returns the marked messages that the model sees: those of the group, newest
+// first, then those of other groups.
+func (s *Settings) shown(group string, marks []state.Mark) []state.Mark {
 	var own, others []state.Mark
 	for _, m := range marks {
 		switch {
@@ -102,7 +108,12 @@ func (s *Settings) examples(group string, marks []state.Mark) string {
 		}
 	}
 	all := append(own, others...)
-	all = all[:min(len(all), s.Examples)]
+	return all[:min(len(all), s.Examples)]
+}
+
+// examples returns the end of the system prompt.
+func (s *Settings) examples(group string, marks []state.Mark) string {
+	all := s.shown(group, marks)
 	if len(all) == 0 {
 		return ""
 	}

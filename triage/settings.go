@@ -80,8 +80,8 @@ type Settings struct {
 
 	// What follows is set by [Make].
 
-	// Chain asks the triage model, within Limit; nil without a model.
-	Chain *model.Chain
+	// Asked is the triage model, asked within Limit; empty without one.
+	Asked part.Asked
 	Limit *model.Limit
 	// Local is the trained gate, nil for none.
 	Local Local
@@ -92,7 +92,7 @@ type Settings struct {
 // Declared are the fields of HINT_TRIAGE (contract §11).
 var Declared = part.Declare("triage", "decides which group messages get an answer",
 	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "Switches the gate on.").AtStart().Showing(false),
-	part.Set("triageModel", func(s *Settings) *string { return &s.Model }, "", part.Model, "Model, as provider/model; empty: model."),
+	part.Set("triageModel", func(s *Settings) *string { return &s.Model }, "", part.Model, "Model, as provider/model; empty: model. A model that answers typed questions gets one instead of a prompt."),
 	part.Set("triagePrompt", func(s *Settings) *string { return &s.Prompt }, "", part.Text, "System prompt."),
 	part.Set("groupPrompts", func(s *Settings) *map[string]string { return &s.GroupPrompts }, nil, part.TextsOf("group"), "System prompts by group id."),
 	part.Set("groups", func(s *Settings) *[]string { return &s.Groups }, nil, part.Texts, "Groups that the gate is for, as globs of group ids; empty: all. The plugin asks about no others."),

@@ -6,13 +6,14 @@ import (
 
 	"intenthint/model"
 	"intenthint/model/provider"
+	"intenthint/part"
 	"intenthint/triage/state"
 )
 
 // Trial is a decision about a message, with what led to it.
 type Trial struct {
 	Verdict
-	// Question is the question to the model, nil if it was not asked.
+	// Question is the question to a model that answers prompts, nil if none was asked.
 	Question *provider.Request
 	// Answer is the model's answer, Model its name as provider/model; both are ""
 	// without an answer.
@@ -37,26 +38,36 @@ func (s *Settings) Try(ctx context.Context, m Message, before []state.RecentMess
 			return Trial{Verdict: v}, nil
 		}
 	}
-	if s.Chain == nil {
+	if s.Asked == (part.Asked{}) {
 		return Trial{Verdict: Verdict{Reason: ByModel}}, nil
 	}
-	type reading struct {
-		verdict Verdict
-		text    string
+	return s.ask(ctx, m, before, marks)
+}
+
+// reading is a model's answer, and the verdict in it.
+type reading struct {
+	verdict Verdict
+	text    string
+}
+
+// ask asks the model.
+func (s *Settings) ask(ctx context.Context, m Message, before []state.RecentMessage, marks []state.Mark) (t Trial, err error) {
+	ask := func(ctx context.Context) (model.Answer[reading], error) { return s.askTyped(ctx, m, before, marks) }
+	if s.Asked.Decider == nil {
+		question := s.Question(m, before, marks)
+		t.Question = &question
+		ask = func(ctx context.Context) (model.Answer[reading], error) {
+			return model.Ask(ctx, s.Asked.Chain, model.Question[reading]{
+				Request: question,
+				Parse:   func(answer string) (reading, error) { return reading{s.Answer(answer), answer}, nil },
+			})
+		}
 	}
-	question := s.Question(m, before, marks)
 	ctx, use := model.CountUse(ctx)
-	answer, err := model.Start(ctx, s.Limit, 1, func(ctx context.Context) (model.Answer[reading], error) {
-		return model.Ask(ctx, s.Chain, model.Question[reading]{
-			Request: question,
-			Parse:   func(answer string) (reading, error) { return reading{s.Answer(answer), answer}, nil },
-		})
-	})()
+	answer, err := model.Start(ctx, s.Limit, 1, ask)()
 	_, _, usage := use.Total()
-	t = Trial{
-		Verdict: answer.Value.verdict, Question: &question, Answer: answer.Value.text, Model: answer.Ref,
-		Tokens: state.Tokens{In: usage.InputTokens, Out: usage.OutputTokens},
-	}
+	t.Verdict, t.Answer, t.Model = answer.Value.verdict, answer.Value.text, answer.Ref
+	t.Tokens = state.Tokens{In: usage.InputTokens, Out: usage.OutputTokens}
 	if err != nil {
 		t.Verdict = Verdict{Reason: Failed}
 	}

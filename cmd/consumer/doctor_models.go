@@ -16,6 +16,7 @@ import (
 	"intenthint/intents"
 	"intenthint/model"
 	"intenthint/model/provider"
+	"intenthint/part"
 	"intenthint/payload"
 	"intenthint/redact"
 )
@@ -38,10 +39,11 @@ func (d *doctor) models() {
 	if c.Model == "" && c.Fallback == "" {
 		d.report(stateOK, "models: none, the local classifier answers", "")
 	}
-	for _, m := range []struct{ variable, ref string }{{"HINT_MODEL", c.Model}, {"HINT_MODEL_FALLBACK", c.Fallback}} {
-		if m.ref != "" {
-			d.model(registry, m.variable, m.ref)
-		}
+	if c.Model != "" {
+		d.ask(anyModel(registry), "HINT_MODEL", c.Model, d.hintLimit(), d.classify)
+	}
+	if c.Fallback != "" {
+		d.ask(promptModel(registry), "HINT_MODEL_FALLBACK", c.Fallback, d.hintLimit(), d.classify)
 	}
 	if c.Writer != "" {
 		d.writer(registry, c.Writer)
@@ -52,7 +54,7 @@ func (d *doctor) models() {
 			continue
 		}
 		for _, t := range p.Trials(program) {
-			d.ask(registry, t.Setting, t.Ref, limit{t.Limit, t.Most}, t.Ask)
+			d.ask(anyModel(registry), t.Setting, t.Ref, limit{t.Limit, t.Most}, t.Ask)
 		}
 	}
 	// A value without a slash does not name a provider's model.
@@ -61,20 +63,22 @@ func (d *doctor) models() {
 	}
 }
 
-func (d *doctor) model(registry *provider.Registry, variable, ref string) {
-	d.ask(registry, variable, ref, d.hintLimit(), func(ctx context.Context, chain *model.Chain) (string, error) {
-		result, err := classify.LLM{Chain: chain}.Classify(ctx, classify.Input{
-			Catalog: d.catalog(), Latest: modelQuestion, Now: time.Now().In(d.inv.Config.Timezone.Location),
-		})
-		return result.Intent, err
+func (d *doctor) classify(ctx context.Context, asked part.Asked) (string, error) {
+	by := classify.Model(classify.LLM{Chain: asked.Chain})
+	if asked.Decider != nil {
+		by = classify.SystemOne{Decider: asked.Decider}
+	}
+	result, err := by.Classify(ctx, classify.Input{
+		Catalog: d.catalog(), Latest: modelQuestion, Now: time.Now().In(d.inv.Config.Timezone.Location),
 	})
+	return result.Intent, err
 }
 
 // writer asks for the instruction of a turn.
 func (d *doctor) writer(registry *provider.Registry, ref string) {
-	d.ask(registry, "HINT_WRITER", ref, limit{}, func(ctx context.Context, chain *model.Chain) (string, error) {
+	d.ask(promptModel(registry), "HINT_WRITER", ref, limit{}, func(ctx context.Context, asked part.Asked) (string, error) {
 		in := d.catalog().Enabled()[0]
-		body, err := writer.Ask(ctx, chain, writer.Task{
+		body, err := writer.Ask(ctx, asked.Chain, writer.Task{
 			Intent: in, Latest: modelQuestion, Result: payload.Classification{Intent: in.ID, Goal: modelQuestion, Complexity: payload.ComplexityLow},
 		})
 		return cli.Count(utf8.RuneCountInString(body), "character"), err
@@ -92,23 +96,49 @@ func (d *doctor) catalog() *intents.Catalog {
 }
 
 // ask asks a model one question; question returns a short form of the answer.
-func (d *doctor) ask(registry *provider.Registry, variable, ref string, most limit, question func(context.Context, *model.Chain) (string, error)) {
+func (d *doctor) ask(find finder, variable, ref string, most limit, question func(context.Context, part.Asked) (string, error)) {
 	name := variable + " " + ref
-	if _, err := registry.Resolve(ref); err != nil {
+	seen := &outcome{}
+	asked, err := find(ref, model.Options{Observer: seen})
+	if err != nil {
 		d.report(stateFail, fmt.Sprintf("%s: %v", name, err), "set the key, or correct "+variable+" or HINT_PROVIDERS")
 		return
 	}
 	d.progress("asking " + ref)
 	ctx, cancel := context.WithTimeout(d.inv.Ctx, modelPatience)
 	defer cancel()
-	seen := &outcome{}
 	began := time.Now()
-	said, err := question(ctx, model.NewChain(registry, model.Options{Observer: seen}, ref))
+	said, err := question(ctx, asked)
 	if err != nil {
 		d.modelFailed(name, seen.get(), took(began), err)
 		return
 	}
 	d.modelAnswered(fmt.Sprintf("%s: ok, %s in %s", name, said, took(began)), time.Since(began), most)
+}
+
+// finder returns a model that can be asked.
+type finder func(ref string, o model.Options) (part.Asked, error)
+
+// promptModel finds models that answer prompts.
+func promptModel(registry *provider.Registry) finder {
+	return func(ref string, o model.Options) (part.Asked, error) {
+		_, err := registry.Resolve(ref)
+		return part.Asked{Chain: model.NewChain(registry, o, ref)}, err
+	}
+}
+
+// anyModel finds these, and models that answer typed questions.
+func anyModel(registry *provider.Registry) finder {
+	return func(ref string, o model.Options) (part.Asked, error) {
+		decider, err := registry.Decider(ref)
+		switch {
+		case err != nil:
+			return part.Asked{}, err
+		case decider == nil:
+			return promptModel(registry)(ref, o)
+		}
+		return part.Asked{Decider: model.NewDecider(decider.Ref, decider, o)}, nil
+	}
 }
 
 func (d *doctor) embedding(registry *provider.Registry, ref string) {

@@ -141,7 +141,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	faulty := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(faulty, "a.md"), []byte("---\nid: A\ntriggers: [a]\n---\nA.\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(faulty, "b.md"), []byte("no front matter"), 0o600))
-	providers := fmt.Sprintf(`{"mock":{"baseUrl":%q,"apiKeyEnv":"DOCTOR_KEY"},"keyless":{"baseUrl":%q,"apiKeyEnv":"NO_SUCH_KEY"}}`, model.OpenAIURL(), model.OpenAIURL())
+	providers := fmt.Sprintf(`{"mock":{"baseUrl":%q,"apiKeyEnv":"DOCTOR_KEY"},"keyless":{"baseUrl":%q,"apiKeyEnv":"NO_SUCH_KEY"},"wire":{"baseUrl":%q,"api":"systemone"}}`, model.OpenAIURL(), model.OpenAIURL(), model.AnthropicURL())
 	require.NoError(t, os.Setenv("DOCTOR_KEY", "very-secret")) // for good: t.Setenv and t.Parallel exclude each other
 	for _, row := range []struct {
 		name     string
@@ -172,6 +172,17 @@ func TestDoctorFindsFaults(t *testing.T) {
 		{"a model for extraction", map[string]string{"HINT_KNOWHUB": `{"enabled": true, "model": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: `<think>Hm.</think>{"experiences": []}`}, exitOK, stateOK, "model of HINT_KNOWHUB mock/x: ok, 0 experiences in "},
 		{"a model for extraction that chats", map[string]string{"HINT_KNOWHUB": `{"enabled": true, "model": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: "Sure!"}, exitFailed, stateFail, "model of HINT_KNOWHUB mock/x: unparsable after"},
 		{"a wrong name for extraction", map[string]string{"HINT_KNOWHUB": `{"enabled": true, "model": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Status: 404}, exitFailed, stateFail, "model of HINT_KNOWHUB mock/x: failed after"},
+		{"a teacher", map[string]string{"HINT_DECIDE": `{"enabled": true}`, "HINT_DECIDE_MODEL": "wire/x", "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{"reminder":{"type":"noul","noul":0.97}}`}, exitOK, stateOK, "HINT_DECIDE_MODEL wire/x: ok, true (0.97) in "},
+		{"a teacher that chats", map[string]string{"HINT_DECIDE": `{"enabled": true, "model": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{"q1": {"answer": "true", "confidence": 90}}`}, exitOK, stateOK, "model of HINT_DECIDE mock/x: ok, true (0.90) in "},
+		{"a teacher of one rubric", map[string]string{"HINT_DECIDE": `{"enabled": true, "rubrics": {"billing": {"teacher": "wire/x"}}}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{"reminder":{"type":"noul","noul":0.25}}`}, exitOK, stateOK, "teacher of a rubric in HINT_DECIDE wire/x: ok, false (0.75) in "},
+		{"a teacher that answers in another form", map[string]string{"HINT_DECIDE": `{"enabled": true, "model": "wire/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{}`}, exitFailed, stateFail, "model of HINT_DECIDE wire/x: unparsable after"},
+		{"a teacher that does not know", map[string]string{"HINT_DECIDE": `{"enabled": true, "model": "wire/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Status: 422}, exitFailed, stateFail, "model of HINT_DECIDE wire/x: unparsable after"},
+		{"a teacher with a wrong key", map[string]string{"HINT_DECIDE": `{"enabled": true, "model": "wire/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Status: 401}, exitFailed, stateFail, "model of HINT_DECIDE wire/x: failed after"},
+		{"a teacher without a key", map[string]string{"HINT_DECIDE": `{"enabled": true, "model": "keyless/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{}, exitFailed, stateFail, "model of HINT_DECIDE keyless/x: "},
+		{"typed questions for hints", map[string]string{"HINT_MODEL": "wire/x", "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{"intent":{"type":"choice","choice":"CHAT","probabilities":{"CHAT":1}},"complexity":{"type":"choice","choice":"low","probabilities":{"low":1}}}`}, exitOK, stateOK, "HINT_MODEL wire/x: ok, CHAT in "},
+		{"typed questions as a fallback", map[string]string{"HINT_MODEL_FALLBACK": "wire/x", "HINT_PROVIDERS": providers}, providertest.Answer{}, exitFailed, stateFail, "HINT_MODEL_FALLBACK wire/x: "},
+		{"typed questions for triage", map[string]string{"HINT_TRIAGE": `{"enabled": true, "triageModel": "wire/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{"answer":{"type":"noul","noul":0.03}}`}, exitOK, stateOK, "triageModel of HINT_TRIAGE wire/x: ok, skip in "},
+		{"a gate of extraction", map[string]string{"HINT_KNOWHUB": `{"enabled": true, "model": "wire/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{"answer":{"type":"noul","noul":0.8}}`}, exitOK, stateOK, "model of HINT_KNOWHUB wire/x: ok, 0.80 that there is an experience in "},
 		{"a slow fallback", map[string]string{"HINT_MODEL_FALLBACK": "mock/x", "HINT_PROVIDERS": providers, "HINT_TIMEOUT_MS": "500"}, providertest.Answer{Text: apptest.HintAnswer, Delay: 600 * time.Millisecond}, exitOK, stateWarn, "longer than nine tenths of HINT_TIMEOUT_MS (500ms)"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
