@@ -127,7 +127,7 @@ What a consumer serves at ` + "`/metrics`" + ` (` + "`HINT_HTTP_ADDR`" + `), in 
 
     go test ./app -run TestMetricsAreDocumented -update
 
-Values in capitals (` + "`" + anyModel + "`, `" + anyIntent + "`" + `, ` + "`VERSION`" + `) stand for what is configured; their number is bounded, what goes beyond is ` + "`other`" + `. The series of an intent, and of a model that is not configured, appears with its first count; all others begin with 0. Metrics whose names begin with ` + "`go_` and `process_`" + ` come from the Prometheus client. Alert rules and a dashboard are in [deploy](../deploy/README.md#monitoring).
+Values in capitals (` + "`" + anyModel + "`, `" + anyIntent + "`" + `, ` + "`VERSION`" + `) stand for what is configured; their number is bounded, what goes beyond is ` + "`other`" + `. The series of an intent, and of a model that is not configured, appears with its first count; all others begin with 0. A gauge whose source cannot be read now, as the size of a stream while the server is away, has no series meanwhile. Metrics whose names begin with ` + "`go_` and `process_`" + ` come from the Prometheus client. Alert rules and a dashboard are in [deploy](../deploy/README.md#monitoring).
 
 | metric | type | unit | labels | meaning |
 |---|---|---|---|---|

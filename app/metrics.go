@@ -34,7 +34,7 @@ type Metrics struct {
 	ready, requestsConnected, eventsConnected probe
 	healthy                                   healthyGauges
 
-	sessions         prometheus.Gauge
+	sessions         telemetry.Reading
 	learntExamples   prometheus.Gauge
 	embeddingReady   prometheus.Gauge
 	embeddings       *prometheus.CounterVec // by outcome
@@ -56,7 +56,7 @@ func NewMetrics(version, commit string) *Metrics {
 	auto := promauto.With(r)
 	m := &Metrics{
 		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r), hints: hint.NewMetrics(r), service: bus.NewMetrics(r),
-		sessions:         auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number."}),
+		sessions:         telemetry.NewReading(r, prometheus.GaugeOpts{Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number."}),
 		learntExamples:   auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); examples that do not fit its intent files do not count."}),
 		embeddingReady:   auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing."}),
 		embeddings:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_embedding_messages_total", Help: "Messages whose local answer was needed while an embedding model was in use, by outcome: used; spared, the words were certain enough; unfit, in a language or of a kind that the built-in model does not support; conversation, the message leans on what was said before; busy, the limit of concurrent embeddings was reached; late; failed. In all but the first case the words answered alone."}, []string{"outcome"}),
@@ -145,13 +145,14 @@ func (m *Metrics) embedding(ready bool) {
 // reads the name of every session.
 const sessionsPause = 5 * time.Minute
 
-// countSessions counts the sessions of the store until ctx ends. The gauge keeps
-// its value while they cannot be counted.
+// countSessions counts the sessions of the store until ctx ends. The gauge has no
+// value while they cannot be counted.
 func (m *Metrics) countSessions(ctx context.Context, sessions store.Reader, log *slog.Logger) {
 	once := func() bool {
 		if n, err := sessions.Count(ctx); err == nil {
 			m.sessions.Set(float64(n))
 		} else if ctx.Err() == nil {
+			m.sessions.Unknown()
 			log.Debug("sessions not counted", "error", err)
 		}
 		return false

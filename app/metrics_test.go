@@ -91,6 +91,10 @@ func TestSessionsAreCountedNowAndThen(t *testing.T) {
 		shown(4)
 		sessions.sessions.Store(-1)
 		time.Sleep(sessionsPause)
-		shown(4)
+		synctest.Wait()
+		require.Zero(t, testutil.CollectAndCount(m.sessions), "what was true before is no longer shown")
+		sessions.sessions.Store(5)
+		time.Sleep(sessionsPause)
+		shown(5)
 	})
 }

@@ -32,7 +32,7 @@ type Metrics struct {
 
 	publishRetries, lost prometheus.Counter
 
-	letters, streamBytes, streamLimit prometheus.Gauge
+	letters, streamBytes, streamLimit telemetry.Reading
 
 	waiting waiting
 }
@@ -70,8 +70,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	perSink := func(name, help string) *prometheus.GaugeVec {
 		return auto.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, []string{"sink"})
 	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return auto.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+	reading := func(name, help string) telemetry.Reading {
+		return telemetry.NewReading(r, prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
 	}
 	m := &Metrics{
 		applied:        counter("events_applied_total", "Events applied by this process, by sink and hook."),
@@ -85,9 +85,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		blocked:        perSink("sink_blocked", "1 while a sink cannot apply events, for example because a disk is full, else 0. They wait in the stream meanwhile."),
 		publishRetries: auto.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "publish_retries_total", Help: "Repeated attempts to publish an event."}),
 		lost:           auto.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "events_lost_total", Help: "Answered turns that were never published, because too many waited for the stream, they were larger than the server takes, or the process stopped."}),
-		letters:        gauge("dead_letters_kept", "Messages in the dead-letter stream. Every process reports the same number."),
-		streamBytes:    gauge("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),
-		streamLimit:    gauge("event_stream_limit_bytes", "Size at which the event stream begins to drop its oldest events, in bytes; 0 for no limit."),
+		letters:        reading("dead_letters_kept", "Messages in the dead-letter stream. Every process reports the same number."),
+		streamBytes:    reading("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),
+		streamLimit:    reading("event_stream_limit_bytes", "Size at which the event stream begins to drop its oldest events, in bytes; 0 for no limit."),
 	}
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "turns_waiting", Help: "Answered turns and other events of this process that the stream has not acknowledged yet. They are published when it takes them again."}, m.waiting.value)
 	return m
@@ -119,7 +119,7 @@ func count(c *prometheus.CounterVec, sink, hook string) {
 const streamPause = 15 * time.Second
 
 // WatchStreams measures the event stream and the dead-letter stream until ctx
-// ends. Gauges keep their values while the server does not answer.
+// ends. Gauges have no value while the server does not answer.
 func WatchStreams(ctx context.Context, js jetstream.JetStream, l bus.Layout, m *Metrics) {
 	tick := time.NewTicker(streamPause)
 	defer tick.Stop()
@@ -134,15 +134,24 @@ func WatchStreams(ctx context.Context, js jetstream.JetStream, l bus.Layout, m *
 }
 
 func (m *Metrics) measure(ctx context.Context, js jetstream.JetStream, l bus.Layout) {
-	if s, err := bus.FindStream(ctx, js, l.Stream); err == nil {
+	switch s, err := bus.FindStream(ctx, js, l.Stream); {
+	case err == nil:
 		info := s.CachedInfo()
 		m.streamBytes.Set(float64(info.State.Bytes))
 		m.streamLimit.Set(float64(max(info.Config.MaxBytes, 0)))
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		m.streamBytes.Set(0)
+		m.streamLimit.Set(0)
+	default:
+		m.streamBytes.Unknown()
+		m.streamLimit.Unknown()
 	}
 	switch s, err := bus.FindStream(ctx, js, l.DeadLetterStream()); {
 	case err == nil:
 		m.letters.Set(float64(s.CachedInfo().State.Msgs))
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		m.letters.Set(0)
+	default:
+		m.letters.Unknown()
 	}
 }

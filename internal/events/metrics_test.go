@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/bus"
+	"intenthint/internal/natstest"
 	"intenthint/subjects"
 )
 
@@ -138,6 +142,43 @@ func TestMetricsOfTheStreams(t *testing.T) {
 	_, err = b.JS.UpdateStream(t.Context(), config)
 	require.NoError(t, err)
 	require.Zero(t, measured()[2], "no limit")
+}
+
+// A server that does not answer leaves no value of before, and the values are back with
+// it.
+func TestGaugesOfAServerThatIsAwayAreAbsent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ns := natstest.Start(t, &server.Options{JetStream: true, StoreDir: dir})
+	port := ns.Addr().(*net.TCPAddr).Port
+	js := natstest.JetStream(t, ns)
+	l := testLayout()
+	_, err := bus.Provision(t.Context(), js, l)
+	require.NoError(t, err)
+	m, store := newMetrics(), &sinkTest{}
+	s := startTest(t, js, m, store.handler())
+	gauges := []prometheus.Collector{m.pending, m.ackPending, m.letters, m.streamBytes, m.streamLimit}
+	shown := func(n int) func() bool {
+		return func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			s.reportLag(ctx)
+			m.measure(ctx, js, l)
+			for _, g := range gauges {
+				if testutil.CollectAndCount(g) != n {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	require.Eventually(t, shown(1), time.Minute, 10*time.Millisecond)
+	ns.Shutdown()
+	ns.WaitForShutdown()
+	require.Eventually(t, shown(0), time.Minute, 10*time.Millisecond)
+	natstest.Start(t, &server.Options{JetStream: true, StoreDir: dir, Port: port})
+	require.Eventually(t, shown(1), time.Minute, 10*time.Millisecond)
+	require.NoError(t, s.Stop(context.WithoutCancel(t.Context())))
 }
 
 func BenchmarkCount(b *testing.B) {

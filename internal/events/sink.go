@@ -313,10 +313,14 @@ func (s *Sink[F]) reportLag(ctx context.Context) {
 		blocked = 1
 	}
 	s.o.Metrics.blocked.WithLabelValues(s.o.Name).Set(blocked)
-	if info, err := s.info(ctx); err == nil {
-		s.o.Metrics.pending.WithLabelValues(s.o.Name).Set(float64(info.NumPending))
-		s.o.Metrics.ackPending.WithLabelValues(s.o.Name).Set(float64(info.NumAckPending))
+	info, err := s.info(ctx)
+	if err != nil {
+		s.o.Metrics.pending.DeleteLabelValues(s.o.Name)
+		s.o.Metrics.ackPending.DeleteLabelValues(s.o.Name)
+		return
 	}
+	s.o.Metrics.pending.WithLabelValues(s.o.Name).Set(float64(info.NumPending))
+	s.o.Metrics.ackPending.WithLabelValues(s.o.Name).Set(float64(info.NumAckPending))
 }
 
 // info asks the server about the durable.

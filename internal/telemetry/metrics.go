@@ -26,6 +26,23 @@ func NewRegistry(version, commit string) *prometheus.Registry {
 	return r
 }
 
+// Reading is a gauge of what is read elsewhere. It begins with 0, and has no series while
+// its source cannot be read: an alert must not go by what was true before.
+type Reading struct{ *prometheus.GaugeVec }
+
+// NewReading registers a gauge.
+func NewReading(r prometheus.Registerer, o prometheus.GaugeOpts) Reading {
+	out := Reading{promauto.With(r).NewGaugeVec(o, nil)}
+	out.Set(0)
+	return out
+}
+
+// Set sets the value that was read.
+func (r Reading) Set(value float64) { r.WithLabelValues().Set(value) }
+
+// Unknown removes the value.
+func (r Reading) Unknown() { r.Reset() }
+
 // Zero creates the series of a metric for every combination of the values of its
 // labels, 0 at first, so that alerts can tell 0 from no data. There are as many lists
 // of values as the metric has labels.
