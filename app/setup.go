@@ -47,7 +47,7 @@ func BusOptions(cfg *config.Config) bus.Options {
 		Context: cfg.Bus.Context,
 		Identity: bus.Identity{
 			Creds: cfg.Bus.Creds, NKey: cfg.Bus.NKey,
-			CA: cfg.Bus.CA, Cert: cfg.Bus.Cert, Key: cfg.Bus.Key,
+			CA: cfg.Bus.CA, Cert: cfg.Bus.Cert, Key: cfg.Bus.Key, TLSFirst: cfg.Bus.TLSFirst,
 			InboxPrefix: cfg.Bus.InboxPrefix,
 		},
 		Embedded: embeddedOptions(cfg),

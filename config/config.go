@@ -76,6 +76,7 @@ type Bus struct {
 	NKey        string   // file with the seed of an nkey user
 	CA          string   // PEM file of authorities, instead of the machine's
 	Cert, Key   string   // PEM files; either both are set or neither
+	TLSFirst    bool     // connections begin with TLS
 	InboxPrefix string   // prefix of the reply subjects
 	Conf        string   // configuration file of the embedded server; only the default one may be missing
 	Port        int      // port of the embedded server; -1 picks a free one, 0 keeps that of Conf

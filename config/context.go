@@ -18,7 +18,7 @@ const (
 
 // ofContext are the settings that a context of the nats command line holds too. The
 // variable that names it wins over their values in a file, their own variables over it.
-var ofContext = []string{"natsUrl", "natsCreds", "natsNkey", "natsCa", "natsCert", "natsKey", "natsInboxPrefix"}
+var ofContext = []string{"natsUrl", "natsCreds", "natsNkey", "natsCa", "natsCert", "natsKey", "natsTlsFirst", "natsInboxPrefix"}
 
 // useContext takes the servers and the inbox prefix from the context that
 // HINT_NATS_CONTEXT names, and makes its name a path; the rest of it is used by the

@@ -126,6 +126,8 @@ var settings = []setting{
 		setting{field: "natsCert", restart: true, doc: "PEM file of the client certificate; requires TLS and HINT_NATS_KEY"}),
 	in(func(c *Config) *string { return &c.Bus.Key }, file("a PEM file that can be read", nil),
 		setting{field: "natsKey", restart: true, doc: "PEM file of the client certificate's key"}),
+	in(func(c *Config) *bool { return &c.Bus.TLSFirst }, trueOrFalse,
+		setting{field: "natsTlsFirst", def: "false", restart: true, doc: "true or false; begin connections with TLS, before the server says anything (its handshake_first)"}),
 	in(func(c *Config) *string { return &c.Bus.InboxPrefix }, subjectPrefix,
 		setting{field: "natsInboxPrefix", def: "_INBOX", restart: true, doc: "prefix of the reply subjects, for a user with its own inbox"}),
 	in(func(c *Config) *string { return &c.Bus.Conf }, natsConf,

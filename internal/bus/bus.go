@@ -300,7 +300,7 @@ func (b *Bus) connectTo(ctx context.Context, srv *natsserver.Server, wait bool) 
 	case advice != "":
 		return fmt.Errorf("%w: %s: %w: %s", ErrRefused, cmp.Or(redact.URLs(target), "embedded server"), err, cmp.Or(b.noUser(), advice))
 	case !wait && notNATS(err):
-		return fmt.Errorf("%s: %w: %w (it may be a NATS server that hangs; to use another address, set HINT_NATS_URL or HINT_NATS_PORT)", redact.URLs(target), ErrNotNATS, err)
+		return fmt.Errorf("%s: %w: %w (it may be a NATS server that hangs, or one that waits for TLS: HINT_NATS_TLS_FIRST=true; to use another address, set HINT_NATS_URL or HINT_NATS_PORT)", redact.URLs(target), ErrNotNATS, err)
 	default:
 		return fmt.Errorf("%w at %s: %w", errUnreachable, redact.URLs(target), err)
 	}

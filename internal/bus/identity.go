@@ -28,6 +28,8 @@ type Identity struct {
 	CA string
 	// Cert and Key are PEM files: the client's certificate and its key.
 	Cert, Key string
+	// TLSFirst begins a connection with the TLS handshake, before the server's greeting.
+	TLSFirst bool
 	// InboxPrefix is the prefix of reply subjects; "" is the NATS default.
 	InboxPrefix string
 }
@@ -60,6 +62,9 @@ func (i Identity) tls() []nats.Option {
 	}
 	if i.Cert != "" {
 		out = append(out, nats.ClientCert(i.Cert, i.Key))
+	}
+	if i.TLSFirst {
+		out = append(out, nats.TLSHandshakeFirst())
 	}
 	return out
 }
@@ -145,6 +150,7 @@ func refusal(err error) string {
 	text := strings.ToLower(err.Error())
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
+	_, greeted := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case strings.Contains(text, "authorization violation"), strings.Contains(text, "authentication expired"),
 		strings.Contains(text, "authentication revoked"):
@@ -152,6 +158,8 @@ func refusal(err error) string {
 			"for the server of a consumer on this machine set HINT_DATA_DIR to its directory"
 	case errors.Is(err, nats.ErrSecureConnWanted):
 		return "the server does not offer TLS, which a tls:// address, HINT_NATS_CA and HINT_NATS_CERT require"
+	case greeted:
+		return "the server does not begin with TLS, as HINT_NATS_TLS_FIRST wants; set it to false, or handshake_first in the server's tls block"
 	case untrusted:
 		return "the server certificate is not trusted: check the authority in HINT_NATS_CA and the host name in HINT_NATS_URL"
 	case alert, strings.Contains(text, "remote error: tls"):

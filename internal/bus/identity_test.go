@@ -75,6 +75,7 @@ func TestAuthentication(t *testing.T) {
 	encrypted := configured(t, `tls {`+tls+`}`)
 	verifying := configured(t, `tls {`+tls+`, verify: true}`)
 	mapping := configured(t, `tls {`+tls+`, verify_and_map: true}, authorization { users: [{user: consumer}] }`)
+	first := configured(t, `tls {`+tls+`, handshake_first: true}`)
 	otherPlace, otherKey := ours.Issue("elsewhere")
 	elsewhere := configured(t, fmt.Sprintf("tls {cert_file: %q, key_file: %q}", otherPlace, otherKey))
 
@@ -96,6 +97,10 @@ func TestAuthentication(t *testing.T) {
 		{"untrusted authority", as(encrypted, "", ""), Identity{CA: theirs.File}, "HINT_NATS_CA"},
 		{"certificate of another host", as(elsewhere, "", ""), Identity{CA: ours.File}, "host name in HINT_NATS_URL"},
 		{"no TLS on the server", as(open, "", ""), Identity{CA: ours.File}, "does not offer TLS"},
+		{"TLS first", as(first, "", ""), Identity{CA: ours.File, TLSFirst: true}, ""},
+		{"TLS first, and an untrusted authority", as(first, "", ""), Identity{CA: theirs.File, TLSFirst: true}, "HINT_NATS_CA"},
+		{"TLS first, and the server greets", as(encrypted, "", ""), Identity{CA: ours.File, TLSFirst: true}, "HINT_NATS_TLS_FIRST"},
+		{"TLS first, and the server has none", as(open, "", ""), Identity{CA: ours.File, TLSFirst: true}, "HINT_NATS_TLS_FIRST"},
 		{"client certificate", as(verifying, "", ""), Identity{CA: ours.File, Cert: user, Key: userKey}, ""},
 		{"no client certificate", as(verifying, "", ""), Identity{CA: ours.File}, "HINT_NATS_CERT"},
 		{"client certificate of an untrusted authority", as(verifying, "", ""), Identity{CA: ours.File, Cert: stranger, Key: strangerKey}, "HINT_NATS_CERT"},

@@ -23,6 +23,7 @@ export const VERSION = manifest.version;
  * @property {string} natsCa
  * @property {string} natsCert
  * @property {string} natsKey
+ * @property {boolean} natsTlsFirst
  * @property {string} natsInboxPrefix
  * @property {string} subjectPrefix
  * @property {string} stream empty for whichever stream takes the events
@@ -136,6 +137,7 @@ function read(o, resolvePath, mainKey) {
     natsCa: file("natsCa"),
     natsCert: file("natsCert"),
     natsKey: file("natsKey"),
+    natsTlsFirst: o.flag("natsTlsFirst", false),
     natsInboxPrefix: o.text("natsInboxPrefix"),
     subjectPrefix: o.text("subjectPrefix") || "openclaw",
     stream: o.text("stream"),

@@ -188,7 +188,7 @@ export class Link {
  * @param {Options} o
  */
 function keyOf(o) {
-  return JSON.stringify([o.natsUrl, o.natsPort, o.natsContext, o.natsCreds, o.natsNkey, o.natsCa, o.natsCert, o.natsKey, o.natsInboxPrefix]);
+  return JSON.stringify([o.natsUrl, o.natsPort, o.natsContext, o.natsCreds, o.natsNkey, o.natsCa, o.natsCert, o.natsKey, o.natsTlsFirst, o.natsInboxPrefix]);
 }
 
 export class Connection {
@@ -333,6 +333,9 @@ function explained(error, encrypted) {
   if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code)) {
     return `the server's certificate is not trusted (${code}): natsCa must be the authority that issued it`;
   }
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG") {
+    return `the server does not begin with TLS (${code}): natsTlsFirst must be false, or handshake_first in the server's tls block`;
+  }
   if (/^ERR_SSL_\w*ALERT/.test(code) || (encrypted && /^(ECONNRESET|EPIPE)$/.test(code))) {
     return `the server ended the TLS handshake (${code}): natsCert and natsKey must be a client certificate that it trusts`;
   }
@@ -354,6 +357,8 @@ function greeted(server, tls, context) {
   const host = hostname.replace(/^\[|\]$/g, "");
   // Given an IP address the client passes no host to TLS, which would then expect "localhost".
   const encrypted = { ...tls, host };
+  const servername = isIP(host) ? "" : host;
+  if (tls?.handshakeFirst) return encryptedFirst({ ...encrypted, port: Number(port) || 4222, servername }, encrypted);
   return new Promise((resolve, reject) => {
     const failed = (/** @type {NodeJS.ErrnoException} */ error) =>
       reject(error.code === "ECONNREFUSED" ? new Error("connection refused") : error);
@@ -370,7 +375,7 @@ function greeted(server, tls, context) {
         return;
       }
       // Leaving during the handshake would put an error into the server's log each time.
-      const channel = secure({ ...encrypted, socket, servername: isIP(host) ? "" : host }, () => {
+      const channel = secure({ ...encrypted, socket, servername }, () => {
         resolve(encrypted);
         channel.destroySoon();
       });
@@ -378,6 +383,25 @@ function greeted(server, tls, context) {
     });
     socket.on("error", failed);
     socket.on("close", () => reject(new Error("the server closed the connection")));
+  });
+}
+
+/**
+ * Makes sure that a server which begins with TLS is there, as greeted does for others.
+ *
+ * @param {import("node:tls").ConnectionOptions} to
+ * @param {NonNullable<ConnectionOptions["tls"]>} encrypted
+ * @returns {Promise<ConnectionOptions["tls"]>} the TLS options
+ */
+function encryptedFirst(to, encrypted) {
+  return new Promise((resolve, reject) => {
+    const channel = secure(to, () => {
+      resolve(encrypted);
+      channel.destroySoon();
+    });
+    channel.setTimeout(DIAL_MS, () => channel.destroy(new Error("the server did not answer the TLS handshake")));
+    channel.on("error", (/** @type {NodeJS.ErrnoException} */ error) => reject(error.code === "ECONNREFUSED" ? new Error("connection refused") : error));
+    channel.on("close", () => reject(new Error("the server closed the connection")));
   });
 }
 

@@ -71,6 +71,7 @@ export function connectionOptions(given) {
     named("natsCert and natsKey", () => createSecureContext(pair));
     out.tls = { ...out.tls, ...pair };
   }
+  if (options.natsTlsFirst) out.tls = { ...out.tls, handshakeFirst: true };
   if (options.natsInboxPrefix !== "") out.inboxPrefix = options.natsInboxPrefix;
   return out;
 }
@@ -132,7 +133,7 @@ const DEFAULT_CONTEXT = "intenthint";
 /**
  * Options of the connection that may come from a context.
  *
- * @typedef {Pick<import("./config.js").Options, "natsUrl" | "natsCreds" | "natsNkey" | "natsCa" | "natsCert" | "natsKey" | "natsInboxPrefix"> & {user: string, password: string, token: string, context: string}} Place
+ * @typedef {Pick<import("./config.js").Options, "natsUrl" | "natsCreds" | "natsNkey" | "natsCa" | "natsCert" | "natsKey" | "natsTlsFirst" | "natsInboxPrefix"> & {user: string, password: string, token: string, context: string}} Place
  */
 
 /**
@@ -144,8 +145,8 @@ const DEFAULT_CONTEXT = "intenthint";
  * @returns {Place} context is the file that names the user, "" for none
  */
 export function place(options) {
-  const { natsUrl, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsInboxPrefix } = options;
-  const given = { natsUrl, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsInboxPrefix, user: "", password: "", token: "", context: "" };
+  const { natsUrl, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsTlsFirst, natsInboxPrefix } = options;
+  const given = { natsUrl, natsCreds, natsNkey, natsCa, natsCert, natsKey, natsTlsFirst, natsInboxPrefix, user: "", password: "", token: "", context: "" };
   const local = { ...given, natsUrl: natsUrl.length > 0 ? natsUrl : [`nats://127.0.0.1:${options.natsPort}`] };
   if (natsUrl.length > 0 && options.natsContext === "") return local;
   const file = fileOf(options.natsContext || DEFAULT_CONTEXT);
@@ -166,6 +167,7 @@ export function place(options) {
     natsCa: natsCa || path("ca"),
     natsCert: natsCert || path("cert"),
     natsKey: natsKey || path("key"),
+    natsTlsFirst: natsTlsFirst || found.tls_first === true,
     natsInboxPrefix: natsInboxPrefix || text("inbox_prefix"),
     user: who("user"),
     password: own ? "" : text("password"),

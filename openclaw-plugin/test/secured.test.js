@@ -89,6 +89,27 @@ describe("encrypted, with least rights", { skip: !openssl && "no openssl on this
     await hinted({ ...site.options, natsUrl, natsNkey: file("decorated.nk", windows) }, "nkey-decorated");
   });
 
+  test("a server that begins with TLS", async () => {
+    const dir = join(built.directory, "first");
+    const of = (/** @type {string} */ name) => join(built.directory, "site", "pki", name);
+    const tls = `tls { cert_file: "${of("127.0.0.1.pem")}", key_file: "${of("127.0.0.1.key")}", ca_file: "${of("ca.pem")}", verify: true, handshake_first: true }`;
+    const nats = await startNats(built.directory, dir, tls);
+    try {
+      const natsUrl = `nats://127.0.0.1:${nats.port}`;
+      const settings = { HINT_NATS_URL: natsUrl, HINT_NATS_CA: of("ca.pem"), HINT_NATS_CERT: of("consumer.pem"), HINT_NATS_KEY: of("consumer.key"), HINT_NATS_TLS_FIRST: "true" };
+      const there = await launch(built.binary, [], { ...settings, HINT_DATA_DIR: join(dir, "data"), HINT_HTTP_ADDR: "off", HINT_LOG_FORMAT: "json", HINT_REPEAT: "always" }, '"ready"');
+      try {
+        const options = { natsUrl, natsCa: of("ca.pem"), natsCert: of("gateway.pem"), natsKey: of("gateway.key") };
+        await hinted({ ...options, natsTlsFirst: true }, "tls-first");
+      } finally {
+        await there.stop();
+      }
+      assert.doesNotMatch(nats.log, /\[ERR\](?!.*TLS handshake)/);
+    } finally {
+      await nats.stop();
+    }
+  });
+
   test("a denied event is refused, and the rest continues", async () => {
     const g = gateway({ ...site.options, subjectPrefix: "elsewhere" });
     await g.fire("gateway_start", { port: 1 }, {});
@@ -111,6 +132,7 @@ describe("encrypted, with least rights", { skip: !openssl && "no openssl on this
     ["no user", () => ({ natsUrl: `tls://127.0.0.1:${site.nats.port}` }), /Authorization Violation: check/],
     ["a seed that is not one", () => ({ natsNkey: file("none.nk", "none") }), /natsNkey: .*none\.nk: /],
     ["credentials that are not any", () => ({ natsCreds: file("none.creds", "none") }), /natsCreds: .*none\.creds: /],
+    ["no handshake at first", () => ({ natsTlsFirst: true }), /does not begin with TLS .*natsTlsFirst/],
     ["a password that is not URL-encoded", () => ({ natsUrl: "tls://gateway:50%@127.0.0.1" }), /natsUrl: /],
     ["a web socket", () => ({ natsUrl: "wss://127.0.0.1" }), /natsUrl: only nats:\/\/ and tls:\/\/ addresses/],
   ])) {
