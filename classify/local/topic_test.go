@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -543,4 +545,14 @@ func TestReactions(t *testing.T) {
 			require.False(t, p.Other, message)
 		}
 	}
+}
+
+// A misspelt name of a list would give its phrases the role above it, or none.
+func TestPhrasesHaveARole(t *testing.T) {
+	for name, r := range roleNames {
+		require.Contains(t, phraseLists, name+"\n")
+		require.Contains(t, slices.Collect(maps.Values(phrases)), r, name)
+	}
+	require.NotContains(t, slices.Collect(maps.Values(phrases)), role(0))
+	require.Equal(t, len(roleNames), strings.Count(phraseLists, "[")/2, "the lists of two groups of languages")
 }
