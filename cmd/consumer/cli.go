@@ -136,11 +136,11 @@ func endings() []os.Signal {
 	return out
 }
 
-// runContext is run until ctx ends, under the settings that load returns, so that
 // load reads the settings of the program and its parts.
 func load() (*config.Config, []config.Warning, error) { return config.Load(app.Objects()...) }
 
-// tests need neither a signal nor an environment.
+// runContext is run until ctx ends, under the settings that load returns, so that tests
+// need neither a signal nor an environment.
 func runContext(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout, stderr io.Writer) int {
 	out := &output{to: stdout}
 	code := command(ctx, load, args, out, stderr)
