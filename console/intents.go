@@ -34,6 +34,7 @@ type counted struct {
 	// examples are the examples that the local classifier quoted as reasons, by
 	// intent, with their counts.
 	examples map[string]map[string]int
+	over     overTime
 	// partial means that there were more than maxCounted turns.
 	partial bool
 	at      time.Time
@@ -65,7 +66,7 @@ func (c *counts) of(ctx context.Context, source *Source, p period, now time.Time
 }
 
 func count(ctx context.Context, source *Source, p period, now time.Time) (counted, error) {
-	out := counted{examples: map[string]map[string]int{}, at: now}
+	out := counted{examples: map[string]map[string]int{}, at: now, over: newOverTime(columnsOf(p, now, source.zone()))}
 	stats := record.NewStats(record.StatsOptions{MinConfidence: source.MinConfidence(), Location: source.zone()})
 	var since time.Time
 	if p.Length > 0 {
@@ -74,6 +75,7 @@ func count(ctx context.Context, source *Source, p period, now time.Time) (counte
 	var err error
 	out.partial, err = record.Since(ctx, source.Sessions, since, maxCounted, func(s store.Summary, turn *store.Turn) {
 		stats.Add(s, turn)
+		out.over.add(record.NewTurn(s, turn, source.MinConfidence()), turn)
 		r := turn.Intent.Result
 		if r == nil {
 			return
@@ -87,16 +89,19 @@ func count(ctx context.Context, source *Source, p period, now time.Time) (counte
 		}
 	})
 	out.StatsReport = stats.Report()
+	out.over.end()
 	return out, err
 }
 
 // intentsView is what the page of intents shows.
 type intentsView struct {
-	Period        period
-	Periods       []period
-	Total         record.Tally
-	Rows          []intentRow
+	Period  period
+	Periods []period
+	Total   record.Tally
+	Rows    []intentRow
+	// Days shows the turns by day, Hours those of a day or less.
 	Days          chart
+	Hours         []plot
 	Histogram     chart
 	Partial       bool
 	MaxCounted    int
@@ -145,6 +150,9 @@ func (c *Console) listIntents(w http.ResponseWriter, r *http.Request) {
 	view := intentsView{
 		Period: p, Periods: periods[1:], Total: found.Total, Partial: found.partial, MaxCounted: maxCounted, MinConfidence: found.MinConfidence,
 		Days: dayChart(found.Days), Histogram: confidenceChart(found.confidence),
+	}
+	if p.Length > 0 && p.Length <= 24*time.Hour {
+		view.Days, view.Hours = chart{}, found.over.plots()[:1]
 	}
 	catalog, used := source.Catalog(), map[string]bool{}
 	for _, t := range found.Intents {

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"time"
 
@@ -22,12 +24,17 @@ type overviewView struct {
 	// process starts.
 	Turns []row
 	Live  string
+	// Period is that of Plots, which are empty while the process starts.
+	Period  period
+	Periods []period
+	Plots   []plot
+	Partial bool
 	// Problem is why no turns are shown, "" for none.
 	Problem string
 }
 
 func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
-	view := overviewView{Parts: c.parts()}
+	view := overviewView{Parts: c.parts(), Period: periodOf(cmp.Or(known(r.URL.Query().Get("since"), periodOptions), "24h")), Periods: periods[1:]}
 	for _, p := range view.Parts {
 		if !p.OK {
 			view.Faults++
@@ -36,6 +43,10 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
 	// The script polls for the parts alone.
 	if source := c.source.Load(); source != nil && !r.URL.Query().Has("parts") {
 		view.Live = liveURL(time.Now())
+		if err := view.plot(r.Context(), &c.counts, source); err != nil {
+			c.log.Error("page failed", "reason", "turns not counted", "error", err)
+			view.Problem = "The turns cannot be counted at present; see the log."
+		}
 		found, err := c.recent(r.Context(), source, record.Query{Limit: shownNewest})
 		if err != nil {
 			c.log.Error("page failed", "reason", "turns not listed", "error", err)
@@ -54,4 +65,13 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
 	}
 	p.View = view
 	c.render(w, http.StatusOK, "overview.html", p)
+}
+
+// plot shows the turns of the period.
+func (v *overviewView) plot(ctx context.Context, of *counts, source *Source) error {
+	found, err := of.of(ctx, source, v.Period, time.Now())
+	if err == nil {
+		v.Plots, v.Partial = found.over.plots(), found.partial
+	}
+	return err
 }

@@ -12,9 +12,10 @@ import (
 // Size of a plot, in units of its view box. They are about pixels, so that its labels are
 // readable on a phone too.
 const (
-	plotWidth  = 330
-	plotHeight = 140
-	plotLeft   = 44 // room for the scale
+	plotWidth  = 260
+	plotHeight = 112
+	plotLeft   = 40 // room for the scale
+	plotRight  = 14 // room for half of the last time
 	plotFoot   = 18 // room for the times
 	plotHead   = 10
 )
@@ -45,7 +46,7 @@ func columnsOf(p period, now time.Time, in *time.Location) columns {
 		start = func(back int) time.Time { return last.Add(-time.Duration(back) * time.Hour) }
 	default:
 		n = int(p.Length / day)
-		every = (n + 5) / 6
+		every = (n + 3) / 4 // four labels fit
 		start = func(back int) time.Time { return time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, in) }
 	}
 	var c columns
@@ -114,7 +115,7 @@ func (plot) ViewBox() string { return fmt.Sprintf("0 0 %d %d", plotWidth, plotHe
 func (plot) Left() int { return plotLeft }
 
 // Right is the other end.
-func (plot) Right() int { return plotWidth }
+func (plot) Right() int { return plotWidth - plotRight }
 
 // Foot is the baseline of the times, Edge the right end of the scale's labels.
 func (plot) Foot() int { return plotHeight - 4 }
@@ -152,10 +153,46 @@ func stacked(id, title string, c columns, show func(float64) string, layers ...l
 	return p
 }
 
+// lined shows layers as lines; a value that is not a number is a gap.
+func lined(id, title string, c columns, show func(float64) string, layers ...layer) plot {
+	p := newPlot(id, title, c, show, layers)
+	most := 0.0
+	for _, l := range layers {
+		for _, v := range l.Values {
+			if v > most { // also if one is not a number
+				most = v
+			}
+		}
+	}
+	y := p.scale(most, show)
+	for _, l := range layers {
+		line, points := plotLine{Class: l.Class}, []string(nil)
+		end := func() {
+			if len(points) == 1 {
+				points = append(points, points[0])
+			}
+			if len(points) > 0 {
+				line.Pieces = append(line.Pieces, strings.Join(points, " "))
+			}
+			points = nil
+		}
+		for i, v := range l.Values {
+			if math.IsNaN(v) {
+				end()
+				continue
+			}
+			points = append(points, fmt.Sprintf("%.1f,%.1f", p.Columns[i].Middle, y(v)))
+		}
+		end()
+		p.Lines = append(p.Lines, line)
+	}
+	return p
+}
+
 // newPlot lays out the columns, with their values in words.
 func newPlot(id, title string, c columns, show func(float64) string, layers []layer) plot {
 	p := plot{ID: id, Title: title, Layers: layers}
-	step := float64(plotWidth-plotLeft) / float64(max(len(c.starts), 1))
+	step := float64(plotWidth-plotLeft-plotRight) / float64(max(len(c.starts), 1))
 	best, said := -1.0, ""
 	for i := range c.starts {
 		var words []string

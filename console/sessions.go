@@ -37,6 +37,9 @@ func sessionURL(token string) string { return sessionsPath + "/" + token }
 type sessionsView struct {
 	// Words are the search words, "" for all sessions.
 	Words string
+	// Hint is as in [turnQuery], of the last turn.
+	Hint  string
+	Hints []option
 	Rows  []sessionRow
 	// Total is the number of sessions that match.
 	Total int
@@ -64,8 +67,8 @@ func (c *Console) listSessions(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, "sessions not listed", err)
 		return
 	}
-	view := sessionsView{Words: strings.TrimSpace(r.URL.Query().Get("q"))}
-	list = slices.DeleteFunc(list, func(s store.Summary) bool { return !sessionFits(s, view.Words) })
+	view := sessionsView{Words: strings.TrimSpace(r.URL.Query().Get("q")), Hint: known(r.URL.Query().Get("hint"), hints), Hints: hints}
+	list = slices.DeleteFunc(list, func(s store.Summary) bool { return !sessionFits(s, view.Words) || !hintFits(s, view.Hint) })
 	view.Total = len(list)
 	skip, _ := strconv.Atoi(r.URL.Query().Get("skip")) // wrong is 0
 	skip = min(max(skip, 0), len(list))
@@ -74,6 +77,9 @@ func (c *Console) listSessions(w http.ResponseWriter, r *http.Request) {
 		v := url.Values{"skip": {strconv.Itoa(skip + shownSessions)}}
 		if view.Words != "" {
 			v.Set("q", view.Words)
+		}
+		if view.Hint != "" {
+			v.Set("hint", view.Hint)
 		}
 		view.Older = sessionsPath + "?" + v.Encode()
 	}
@@ -99,6 +105,26 @@ func sessionFits(s store.Summary, words string) bool {
 	return true
 }
 
+// hinted reports whether the last turn of a session got a hint.
+func hinted(s store.Summary) bool { return s.Intent != "" && s.Skip == "" }
+
+// Hinted is hinted.
+func (r sessionRow) Hinted() bool { return hinted(r.Summary) }
+
+// hintFits reports whether the last turn of a session got a hint, or none, or none for a
+// reason; "" is any.
+func hintFits(s store.Summary, hint string) bool {
+	switch hint {
+	case "":
+		return true
+	case record.HintGiven:
+		return hinted(s)
+	case record.HintNone:
+		return !hinted(s)
+	}
+	return s.Skip == hint
+}
+
 // sessionView is what the page of one session shows.
 type sessionView struct {
 	store.Summary
@@ -113,6 +139,8 @@ type sessionView struct {
 	Command string
 	// At is the turn to show first, "" for none.
 	At string
+	// Related are other pages about the session.
+	Related []link
 }
 
 // sessionTurn is a whole turn.
@@ -124,6 +152,8 @@ type sessionTurn struct {
 	Message, Prompt string
 	Choices         []choice
 	Back, Next      string
+	// Letters are dead letters of the turn.
+	Letters []letterRow
 }
 
 func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
@@ -172,6 +202,7 @@ func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 		t.Choices, t.Back, t.Next = view.Choices, back, t.ID
 		view.Turns = append(view.Turns, t)
 	}
+	view.relatedTo(c, r, source)
 	p := c.page(r.Context(), "Session", sessionsPath, view)
 	p.Notice = c.notices.get(r.URL.Query().Get("did"))
 	c.render(w, http.StatusOK, "session.html", p)

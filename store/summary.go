@@ -23,6 +23,8 @@ type Summary struct {
 	RunID  string `json:"runId,omitempty"`
 	Input  string `json:"input"`
 	Intent string `json:"intent,omitempty"`
+	// Skip is why the current turn got no hint, "" if it got one or none was requested.
+	Skip string `json:"-"`
 	// Turns counts those in the document, without retired ones.
 	Turns int `json:"turns"`
 	// Ended is the reason why the session ended; "" while it goes on.
@@ -94,7 +96,7 @@ func Summarize(document []byte) (Summary, error) {
 	}
 	if c := in.Current; c != nil {
 		s.Turns++
-		s.RunID, s.Input, s.Intent = c.RunID, c.Input, c.Intent.Result.Intent
+		s.RunID, s.Input, s.Intent, s.Skip = c.RunID, c.Input, c.Intent.Result.Intent, c.Intent.Skip
 	}
 	return s, nil
 }
@@ -107,6 +109,7 @@ type summarized struct {
 		Result struct {
 			Intent string `json:"intent"`
 		} `json:"result"`
+		Skip string `json:"skip"`
 	} `json:"intent"`
 }
 

@@ -34,7 +34,7 @@ func TestScreenshots(t *testing.T) {
 		name          string
 		width, height int64
 		phone         bool
-	}{{"desktop", 1280, 900, false}, {"phone", 390, 844, true}} {
+	}{{"desktop", 1280, 860, false}, {"phone", 390, 844, true}} {
 		for _, scheme := range []string{"light", "dark"} {
 			memory := new(consoletest.Memory)
 			ids := five(memory)
