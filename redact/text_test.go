@@ -385,6 +385,7 @@ func TestKeys(t *testing.T) {
 		{"wide", "ｇｈｐ＿０１２３４５６７８９ａｂｃｄｅｆ０１２３４５６７８９ａｂｃｄｅｆ", "[API_KEY]"},
 		{"end of sentence", "sk-" + hex32 + ".", "[API_KEY]."},
 		{"Bearer", "Authorization: Bearer abc123DEF456ghi789", "Authorization: Bearer [API_KEY]"},
+		{"Bearer in capitals", "AUTHORIZATION: BEARER abc123DEF456ghi789", "AUTHORIZATION: BEARER [API_KEY]"},
 		{"bearer, words", "authorization: bearer mytoken", "authorization: bearer [API_KEY]"},
 		{"Basic", "Authorization: Basic dXNlcjpwYXNzd29yZA==", "Authorization: Basic [API_KEY]"},
 		{"URL", "postgres://bob:hunter2@db.example.com:5432/x", "postgres://[API_KEY]@db.example.com:5432/x"},

@@ -598,7 +598,7 @@ func FuzzRedecode(f *testing.F) {
 	f.Add([]byte(strings.Replace(string(full), `"current":`, `"history":[],"current":`, 1)))
 	f.Add([]byte(strings.Replace(string(full), `"history"`, `"History"`, 1)))
 	f.Add([]byte(strings.Replace(string(full), `"runId":"r1"`, `"runId":7`, 1)))
-	for _, seed := range []string{`{}`, `{"history":[]}`, `{"history":[}`, `{"current":null,"history":[]}`, `{"history":[],}`, `{"sessionId":"s"}x`, `{"sessionId":5}`} {
+	for _, seed := range []string{`{}`, `{"history":[]}`, `{"history":[}`, `{"current":null,"history":[]}`, `{"history":[],}`, `{"sessionId":"s"}x`, `{"sessionId":"s""history":[]}`, `{"sessionId":5}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/subjects"
 )
 
 // What is no document is corrupt, and not a session without turns.
@@ -39,4 +42,29 @@ func TestSessionOfRefuses(t *testing.T) {
 	session, err := SessionOf([]Fact{{ID: "e1", SessionID: "a"}, {ID: "e2", SessionID: "a"}})
 	require.NoError(t, err)
 	require.Equal(t, "a", session)
+}
+
+func TestIsSession(t *testing.T) {
+	for _, row := range []struct {
+		name, token      string
+		isToken, session bool
+	}{
+		{"letters, digits and signs", "aZ09_-=", true, true},
+		{"the longest", strings.Repeat("a", subjects.MaxNameBytes), true, true},
+		{"too long", strings.Repeat("a", subjects.MaxNameBytes+1), false, false},
+		{"empty", "", false, false},
+		{"the absent value", subjects.AbsentToken, true, false},
+		{"a dot", "a.b", false, false},
+		{"a path", "a/b", false, false},
+		{"a space", "a b", false, false},
+		{"beside the letters", "a@", false, false},
+		{"beside the small letters", "a{", false, false},
+		{"beside the capitals", "a[", false, false},
+		{"beside the digits", "a:", false, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.Equal(t, row.isToken, IsToken(row.token))
+			require.Equal(t, row.session, IsSession(row.token))
+		})
+	}
 }

@@ -50,3 +50,14 @@ func TestEmptyTokenLetsNobodyIn(t *testing.T) {
 	_, err := MakeToken(dir)
 	require.ErrorIs(t, err, errEmpty)
 }
+
+// A file that could not be written is an error, and nothing is left of it.
+func TestCreateFileThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.Error(t, createFile(filepath.Join(dir, "missing"), "token", []byte("x")))
+	require.Error(t, createFile(dir, filepath.Join("missing", "token"), []byte("x")))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}

@@ -85,13 +85,14 @@ func TestTermsOfRemovedRowsAreGone(t *testing.T) {
 		for i := range 50 {
 			id := strconv.Itoa(i)
 			x.Put(experience.Change{ID: id, Revision: uint64(50*round + i + 1), Removed: removed, Experience: experience.Experience{ //nolint:gosec // small
-				Task: "Deploy shop " + id, Resource: "wrangler", Result: "Is it --env production?", Status: experience.Pending,
+				Task: "Deploy shop " + id, Resource: "wrangler", Result: "Is it --env production, or firewall?", Status: experience.Pending,
 			}})
 		}
 	}
 	require.Empty(t, x.terms)
 	require.Empty(t, x.words.chunks)
 	require.Empty(t, x.numbered.chunks)
+	require.Empty(t, x.endings.chunks)
 	require.Zero(t, x.size())
 	require.EqualValues(t, 50, x.Held())
 }
