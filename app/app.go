@@ -10,8 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"intenthint/config"
 	"intenthint/console"
@@ -81,6 +85,7 @@ type App struct {
 	connected        time.Time
 	sessions         store.Store
 	rebuilding       *rebuilder
+	fleet            *fleet
 	answers          *run.Answers
 	hinter           *hint.Hinter
 	token            string                   // required by pages and HTTP APIs; "" for none
@@ -102,6 +107,7 @@ func New(cfg *config.Config, o Options) *App {
 	a.parts = append(parts(a), o.Parts...)
 	a.metrics.register(a.parts)
 	a.layout = layoutOf(cfg, a.parts)
+	a.fleet = newFleet(cmp.Or(o.LostCheck, rebuildCheck), o.Log)
 	a.train = a.live.train
 	return a
 }
@@ -154,6 +160,7 @@ func (a *App) Start(ctx context.Context) error {
 		}
 	}
 	a.work.Go(func() { a.live.watch(ctx) })
+	a.work.Go(func() { a.fleet.watch(ctx, a.instances) })
 	a.work.Go(func() { a.rebuilding.watch(ctx, a.sessions, cmp.Or(a.opts.LostCheck, rebuildCheck)) })
 	a.work.Go(func() { events.WatchStreams(ctx, a.events.JS, a.layout, a.metrics.events) })
 	a.work.Go(func() { a.metrics.countSessions(ctx, a.sessions, a.log) })
@@ -255,6 +262,7 @@ func (a *App) openSessions(ctx context.Context) error {
 		return err
 	}
 	a.rebuilding = newRebuilder(a.events.JS, a.layout, a.live.settings, a.log)
+	a.rebuilding.fleet, a.fleet.changed = a.fleet, func() { a.rebuilding.lost("") }
 	err := retryTemporary(ctx, a.log, func(ctx context.Context) (err error) {
 		a.sessions, err = OpenStore(ctx, a.cfg, a.events.JS, a.rebuilding.lost, a.log)
 		return err
@@ -278,17 +286,28 @@ func (a *App) openSessions(ctx context.Context) error {
 func (a *App) takeEvents(ctx context.Context) error {
 	handler := EventHandler(a.sessions, a.live.settings)
 	handler.Decode = a.noticing(a.countingSkills(a.namingUnknown(handler.Decode)))
-	sink, err := a.startSink(ctx, part.Take(events.SinkOptions[store.Fact]{Name: "sessions", Handler: handler}))
+	var sink *events.Sink[store.Fact]
+	err := retryTemporary(ctx, a.log, func(once context.Context) (err error) {
+		sink, err = events.StartSink(once, events.SinkOptions[store.Fact]{
+			Name: "sessions", JS: a.events.JS, Layout: a.layout, Handler: handler, Metrics: a.metrics.events, Log: a.log,
+		})
+		return err
+	})
 	if err != nil {
 		return err
 	}
+	a.fleet.leave = sink.Leave
 	// The last requests have published turn events. If this process owns the
 	// server, they are applied before it stops.
 	a.cleanup.add("events", func(ctx context.Context) error {
 		if a.requests.Embedded() {
 			sink.CatchUp(ctx, catchUpTime)
 		}
-		return sink.Stop(ctx)
+		err := sink.Stop(ctx)
+		if err == nil {
+			a.rebuilding.vouchLast(ctx, a.sessions)
+		}
+		return err
 	})
 	a.health.follow(a.cfg, a.requests, a.events, sink)
 	return nil
@@ -316,13 +335,33 @@ func (a *App) takeRequests(ctx context.Context) error {
 	service, err := bus.StartService(a.grace, a.requests.NC, bus.ServiceOptions{
 		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Metrics: a.metrics.service, Log: a.log,
 		Description: "Answers OpenClaw decision hooks with a routing hint",
-		Metadata:    map[string]string{"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind, "commit": a.opts.Commit},
+		Metadata:    a.metadata(),
 	}, endpoints...)
 	if err != nil {
 		return err
 	}
+	a.fleet.self = service.ID()
 	a.cleanup.add("requests", service.Stop)
 	return retryTemporary(ctx, a.log, a.requests.Subscribed)
+}
+
+// metadata describes this process to the NATS service framework.
+func (a *App) metadata() map[string]string {
+	return map[string]string{
+		"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind, "commit": a.opts.Commit,
+		foldKey: strconv.Itoa(store.FoldVersion),
+	}
+}
+
+// instances returns the running processes of this system, this one too: it asks by the
+// other connection, since none receives what it sends itself.
+func (a *App) instances(ctx context.Context) ([]bus.Instance, error) {
+	all, err := bus.Instances(ctx, a.events.NC, subjects.ServiceName)
+	// Its answer to itself goes to its own inbox.
+	err = errors.Join(err, bus.Refused(a.requests.NC, cmp.Or(a.cfg.Bus.InboxPrefix, nats.InboxPrefix)))
+	return slices.DeleteFunc(all, func(i bus.Instance) bool {
+		return i.Metadata["prefix"] != a.cfg.Bus.Prefix || i.Metadata["stream"] != a.cfg.Bus.Stream
+	}), err
 }
 
 // provision creates missing streams and durables, and waits for a server or

@@ -30,6 +30,9 @@ type rebuilder struct {
 	// source is what the store was found complete with; the zero value before that.
 	source store.Source
 	looked time.Time // when the stream was last compared with it
+	// fleet is which versions take events.
+	fleet   *fleet
+	vouched voucher
 }
 
 // rebuildCheck is the usual interval between checks for lost sessions.
@@ -43,7 +46,7 @@ const rebuildPauses = 12
 const anewChecks = 12
 
 func newRebuilder(js jetstream.JetStream, layout bus.Layout, settings func() *hint.Settings, log *slog.Logger) *rebuilder {
-	return &rebuilder{js: js, layout: layout, settings: settings, log: log, wake: make(chan struct{}, 1)}
+	return &rebuilder{fleet: newFleet(rebuildCheck, log), js: js, layout: layout, settings: settings, log: log, wake: make(chan struct{}, 1)}
 }
 
 // lost reports a lost session. It does not block.
@@ -59,17 +62,26 @@ func (r *rebuilder) lost(string) {
 func (r *rebuilder) watch(ctx context.Context, sessions store.Store, check time.Duration) {
 	pause := check
 	known, quiet := false, false
+	select { // what is replayed before it would be in doubt
+	case <-r.fleet.looked:
+	case <-ctx.Done():
+	}
 	for {
 		known = known && !r.anew(ctx, anewChecks*check)
 		ok, err := r.whole(ctx, sessions, known)
 		known = known || ok
 		if err == nil {
-			err = r.single(ctx, sessions)
+			if known {
+				err = r.vouch(ctx, sessions, check)
+			}
+			err = errors.Join(err, r.single(ctx, sessions))
 		}
 		switch {
 		case err == nil:
 			pause, quiet = check, false
 		case ctx.Err() == nil:
+			// It creates a bucket that was deleted, and so lets the next attempt fill it.
+			_ = sessions.Check(ctx)
 			if !quiet {
 				quiet = true // log once
 				r.log.Warn("session recovery failed, will retry", "error", err)
@@ -129,15 +141,17 @@ func (r *rebuilder) anew(ctx context.Context, pause time.Duration) bool {
 // whether it does. For a store known to be complete only its source is checked.
 func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool) (bool, error) {
 	source, err := sessions.Source(ctx)
-	if err == nil && known && source.Stream == r.layout.Stream {
+	if err == nil && known && source.Stream == r.layout.Stream && source.Fold >= store.FoldVersion {
 		return true, nil
 	}
 	place, err := events.Where(ctx, r.js, r.layout)
 	if err != nil {
 		return false, err
 	}
-	want := store.Source{Stream: r.layout.Stream, Created: place.Created}
-	same := func(s store.Source) bool { return s.Stream == want.Stream && s.Created.Equal(want.Created) }
+	want := store.Source{Stream: r.layout.Stream, Created: place.Created, Fold: store.FoldVersion}
+	same := func(s store.Source) bool {
+		return s.Stream == want.Stream && s.Created.Equal(want.Created) && s.Fold >= want.Fold
+	}
 	if same(source) {
 		r.found(want)
 		return true, nil
@@ -162,8 +176,10 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	// Compare Delivered, not Applied: events after a pending one may be processed
 	// too.
 	if place.Delivered > 0 {
-		// The store lacks events that were processed.
-		r.log.Warn("replaying the stream into the session store", "from_sequence", place.First, "until_sequence", place.Delivered)
+		// The store lacks events that were processed, or what an earlier version did not
+		// make of them.
+		r.log.Warn("replaying the stream into the session store", "from_sequence", place.First, "until_sequence", place.Delivered,
+			"fold", source.Fold, "own_fold", store.FoldVersion)
 		done, err := r.reapply(ctx, sessions, events.Range{Until: place.Delivered})
 		if err != nil {
 			return false, err
@@ -174,10 +190,12 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 			}
 		}
 	}
+	want.Through = place.Applied
 	if err := rebuild.Finish(ctx, want); err != nil {
 		return true, err
 	}
 	r.found(want)
+	r.vouched.began(r.fleet.view(), place)
 	return true, nil
 }
 
@@ -202,12 +220,48 @@ func (r *rebuilder) single(ctx context.Context, sessions store.Store) error {
 	for _, loss := range losses {
 		byToken[loss.Token] = append(byToken[loss.Token], loss)
 	}
+	if len(byToken) > fewSessions {
+		return r.many(ctx, sessions, byToken)
+	}
 	var errs []error
 	for token, losses := range byToken {
 		if err := r.one(ctx, sessions, token); err != nil {
 			errs = append(errs, fmt.Errorf("session %s: %w", token, err))
 			continue
 		}
+		for _, loss := range losses {
+			errs = append(errs, sessions.Recovered(ctx, loss))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fewSessions is how many sessions are rebuilt by reading the stream once for each. To
+// begin such a read takes some milliseconds, as reading hundreds of events does.
+const fewSessions = 32
+
+// many rebuilds sessions by reading the whole stream once.
+func (r *rebuilder) many(ctx context.Context, sessions store.Store, byToken map[string][]store.Loss) error {
+	place, err := events.Where(ctx, r.js, r.layout)
+	if err != nil {
+		return err
+	}
+	only := onlyTokens{sessions, map[string]bool{}}
+	for token := range byToken {
+		only.tokens[token] = true
+	}
+	done, err := r.reapply(ctx, only, events.Range{Until: place.End()})
+	if err != nil {
+		return err
+	}
+	for _, session := range done.Sessions {
+		delete(byToken, subjects.Name(session))
+	}
+	var errs []error
+	if done.Failed > 0 {
+		errs = append(errs, fmt.Errorf("events that failed in the replay: %d", done.Failed))
+	}
+	for _, losses := range byToken {
 		for _, loss := range losses {
 			errs = append(errs, sessions.Recovered(ctx, loss))
 		}
@@ -225,7 +279,7 @@ func (r *rebuilder) one(ctx context.Context, sessions store.Store, token string)
 	if err != nil {
 		return err
 	}
-	done, err := r.reapply(ctx, onlyToken{sessions, token}, events.Range{Session: session, Until: place.End()})
+	done, err := r.reapply(ctx, onlyTokens{sessions, map[string]bool{token: true}}, events.Range{Session: session, Until: place.End()})
 	if err == nil && done.Failed > 0 {
 		err = fmt.Errorf("events that failed in the replay: %d", done.Failed)
 	}
@@ -250,16 +304,16 @@ func (r *rebuilder) reapply(ctx context.Context, sessions store.Applier, part ev
 	return done, nil
 }
 
-// onlyToken applies the facts of one session.
-type onlyToken struct {
+// onlyTokens applies the facts of some sessions.
+type onlyTokens struct {
 	store.Applier
-	token string
+	tokens map[string]bool
 }
 
 // Apply implements [store.Applier].
-func (o onlyToken) Apply(ctx context.Context, facts []store.Fact) error {
+func (o onlyTokens) Apply(ctx context.Context, facts []store.Fact) error {
 	session, err := store.SessionOf(facts)
-	if err != nil || subjects.Name(session) != o.token {
+	if err != nil || !o.tokens[subjects.Name(session)] {
 		return err
 	}
 	return o.Applier.Apply(ctx, facts)

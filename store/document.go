@@ -275,7 +275,10 @@ func (in *members) document(turns []*held) (*Document, error) {
 	}
 	slices.SortStableFunc(d.turns, func(a, b *held) int { return a.key.Compare(b.key) })
 	for _, f := range in.Waiting {
-		d.wait(f.clean())
+		// A process of an older fold keeps a fact that it does not know without its content.
+		if f.Call != nil || f.End != nil || f.Feedback != nil || f.Use != nil {
+			d.wait(f.clean())
+		}
 	}
 	d.changedWaiting = false
 	return d, nil

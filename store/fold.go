@@ -9,6 +9,14 @@ import (
 	"intenthint/payload"
 )
 
+// FoldVersion is the version of the fold: of the hooks whose events become facts, and of
+// what a document keeps of them. It rises when either grows: processes of an older
+// version leave out what they do not know. See docs/decisions/0034-two-versions-at-once.md.
+//
+//  1. Until 0.1.0, which did not record it.
+//  2. What the agent used of its model, and requests without an answer.
+const FoldVersion = 2
+
 // Change is the result of a [Document.Fold].
 type Change struct {
 	// Session reports whether the encoding of the session changed.

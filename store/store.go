@@ -16,6 +16,8 @@ var (
 	// ErrNoSession reports a fact with neither a session id nor a session key;
 	// such facts are not tracked (contract §8).
 	ErrNoSession = errors.New("fact names no session")
+	// ErrNoSource reports a store that is new, or has lost its content.
+	ErrNoSource = errors.New("sessions without a source")
 	// ErrMixedSessions reports facts of several sessions in one Apply.
 	ErrMixedSessions = errors.New("facts of several sessions")
 )
@@ -78,6 +80,9 @@ type Rebuilder interface {
 	// Rebuilding starts a rebuild. ok is false while another process rebuilds
 	// the store, unless the backend allows concurrent rebuilds.
 	Rebuilding(ctx context.Context) (r Rebuild, ok bool, err error)
+	// SetSource replaces the source of a store that has one. The error for a store
+	// without one, which has lost its content, is [ErrNoSource].
+	SetSource(ctx context.Context, source Source) error
 }
 
 // Losses tracks the sessions to rebuild one by one.
@@ -117,6 +122,12 @@ type Source struct {
 	Stream string `json:"stream"`
 	// Created distinguishes a stream from an earlier one of the same name.
 	Created time.Time `json:"created"`
+	// Fold is the version of the fold ([FoldVersion]) that the sessions are complete for;
+	// 0 is that of programs that did not record it.
+	Fold int `json:"fold,omitempty"`
+	// Through is the last sequence of the stream up to which no process of an older fold
+	// has applied an event since the sessions were complete.
+	Through uint64 `json:"through,omitempty"`
 }
 
 // Rebuild is a rebuild of the store from the stream by one process.

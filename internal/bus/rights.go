@@ -163,6 +163,8 @@ func consumerRights(nc *nats.Conn, l Layout, unused string, buckets []Bucket) []
 		{"answering requests", l.Prefix.Request(subjects.HookBeforePromptBuild, unused), subscribing(nc, l.QueueGroup)},
 		{"hearing of other consumers' answers", l.Prefix.Runs(), subscribing(nc, "")},
 		{"being found by nats micro", "$SRV.PING." + unused, subscribing(nc, "")},
+		{"seeing consumers of other versions", "$SRV.STATS." + unused, publishing(nc, "", "")},
+		{"being seen by consumers of other versions", nc.NewInbox(), publishing(nc, "", "")},
 		// The stream refuses a message that expects another stream.
 		{"publishing turns", l.Prefix.Event(subjects.HookTurnBegun, unused, unused), publishing(nc, "", jetstream.ExpectedStreamHeader)},
 		{"publishing dead letters", l.Prefix.DeadLetter(unused), publishing(nc, "", jetstream.ExpectedStreamHeader)},

@@ -155,6 +155,9 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, endpoint
 	return s, nil
 }
 
+// ID returns the id of this instance of the service, see [Instances].
+func (s *Service) ID() string { return s.svc.Info().ID }
+
 // take hands a request to another goroutine: the framework calls handlers one
 // after another, and an answer may wait for a model.
 func (e *endpoint) take(ctx context.Context, r micro.Request) {

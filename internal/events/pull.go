@@ -40,8 +40,11 @@ func (s *Sink[F]) open(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopping {
+	switch {
+	case s.stopping:
 		messages.Stop()
+	case s.left != nil:
+		messages.Drain()
 	}
 	s.source = source{durable: durable, messages: messages, ackWait: durable.CachedInfo().Config.AckWait}
 	return nil
@@ -78,7 +81,7 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 				return
 			}
 		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
-			if !s.reopen(ctx) {
+			if left := s.stay(pulling); !s.reopen(ctx, left && !s.durableGone(ctx)) {
 				return
 			}
 		default:
@@ -151,17 +154,18 @@ const pullPause = 250 * time.Millisecond
 // pullRetry bounds the pauses between attempts to create a durable again.
 var pullRetry = retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
 
-// reopen provisions and pulls again, and retries until that succeeds. It returns
-// false once the sink stops.
-func (s *Sink[F]) reopen(ctx context.Context) bool {
+// reopen pulls again, from a durable that is there or that it recreates first, and
+// retries until that succeeds. It returns false once the sink stops.
+func (s *Sink[F]) reopen(ctx context.Context, there bool) bool {
 	for attempt := 1; !s.ending(); attempt++ {
-		err := s.provision(ctx)
+		var err error
+		if !there {
+			err = s.provision(ctx)
+		}
 		if err == nil {
 			err = s.open(ctx)
 		}
 		if err == nil {
-			s.o.Log.Warn("durable recreated", "durable", s.o.Durable)
-			s.tries.forgetAll()
 			s.recovered()
 			return true
 		}
@@ -191,6 +195,10 @@ func (s *Sink[F]) provision(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	_, err := bus.Provision(ctx, s.o.JS, s.o.Layout)
-	return err
+	if _, err := bus.Provision(ctx, s.o.JS, s.o.Layout); err != nil {
+		return err
+	}
+	s.o.Log.Warn("durable recreated", "durable", s.o.Durable)
+	s.tries.forgetAll()
+	return nil
 }

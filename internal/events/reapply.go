@@ -17,6 +17,8 @@ import (
 
 // Range is a part of the event stream. The zero value is the whole stream.
 type Range struct {
+	// After is the sequence before the first; 0 means the first one of the stream.
+	After uint64
 	// Until is the last sequence; 0 means the current last sequence.
 	Until uint64
 	// Session, a session id or key, restricts the range to one session.
@@ -32,6 +34,8 @@ type Place struct {
 	// Applied is the sequence up to which every event was applied by some
 	// process, Delivered the sequence up to which events were delivered.
 	Applied, Delivered uint64
+	// Taken reports whether some process takes or holds events at present.
+	Taken bool
 }
 
 // End returns the sequence that the stream has reached. A leader that has just been
@@ -55,6 +59,7 @@ func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, er
 	return Place{
 		Created: s.Created, First: s.State.FirstSeq, Last: s.State.LastSeq,
 		Applied: d.AckFloor.Stream, Delivered: d.Delivered.Stream,
+		Taken: d.NumWaiting > 0 || d.NumAckPending > 0,
 	}, nil
 }
 
@@ -93,6 +98,9 @@ func Reapply[F any](ctx context.Context, o ReapplyOptions[F]) (Reapplied, error)
 	var config jetstream.OrderedConsumerConfig
 	if o.Range.Session != "" {
 		config.FilterSubjects = []string{o.Layout.Prefix.EventsOfSession(o.Range.Session)}
+	}
+	if o.Range.After > 0 {
+		config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, o.Range.After+1
 	}
 	var out Reapplied
 	err := bus.ReadStream(ctx, o.JS, o.Layout, config, o.Range.Until, func(portion []jetstream.Msg, total int) error {

@@ -188,6 +188,6 @@ func TestWhere(t *testing.T) {
 	}
 	after, err := Where(t.Context(), b.JS, testLayout())
 	require.NoError(t, err)
-	require.Equal(t, Place{Created: before.Created, First: 1, Last: 3, Applied: 1, Delivered: 2}, after)
+	require.Equal(t, Place{Created: before.Created, First: 1, Last: 3, Applied: 1, Delivered: 2, Taken: true}, after)
 	require.WithinDuration(t, time.Now(), after.Created, time.Minute)
 }

@@ -197,6 +197,8 @@ type Sink[F any] struct {
 	mu       sync.Mutex // guards what follows
 	source   source
 	stopping bool
+	// left is closed when the sink takes events again, or stops; nil while it takes them.
+	left chan struct{}
 }
 
 // StartSink begins to apply the events of a durable, which must exist. ctx is for
@@ -258,12 +260,47 @@ func (s *Sink[F]) CatchUp(ctx context.Context, most time.Duration) {
 	}
 }
 
+// Leave makes the sink take no more events, as other processes are to take them, or take
+// them again. Those that it holds are applied.
+func (s *Sink[F]) Leave(leave bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopping || leave == (s.left != nil):
+	case leave:
+		s.left = make(chan struct{})
+		s.source.messages.Drain()
+	default:
+		close(s.left)
+		s.left = nil
+	}
+}
+
+// stay waits while the sink has left events to others, and reports whether it had.
+func (s *Sink[F]) stay(ctx context.Context) bool {
+	s.mu.Lock()
+	left := s.left
+	s.mu.Unlock()
+	if left == nil {
+		return false
+	}
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
+	return true
+}
+
 // Stop takes no further events, and applies and acknowledges those it holds,
 // until ctx ends. With [SinkOptions.Appliers] it returns them to the stream.
 func (s *Sink[F]) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	s.source.messages.Drain()
+	if s.left != nil {
+		close(s.left)
+		s.left = nil
+	}
 	s.mu.Unlock()
 	defer s.cancel()
 	if s.seats != nil {

@@ -81,21 +81,45 @@ func (s *Store) nextSource() (path string, err error) {
 }
 
 func (s *Store) setSource(next string, source store.Source) error {
-	data, err := json.Marshal(source)
-	if err != nil {
-		return err
-	}
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return fmt.Errorf("session store lost during rebuild: %w", err)
 	}
-	if _, err = f.Write(append(data, '\n')); err == nil {
+	return s.writeSource(f, source)
+}
+
+// SetSource implements [store.Rebuilder].
+func (s *Store) SetSource(_ context.Context, source store.Source) error {
+	// The temporary file is lost with the directory, after which there is nothing to rename.
+	f, err := os.CreateTemp(s.path(tempDir, ""), sourceFile+".*")
+	if err == nil {
+		_, err = os.Stat(s.path(sourceFile, ""))
+		if err != nil {
+			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return store.ErrNoSource
+	}
+	if err != nil {
+		return fmt.Errorf("writing source of sessions: %w", err)
+	}
+	return s.writeSource(f, source)
+}
+
+// writeSource writes the source to a file, which becomes the source file.
+func (s *Store) writeSource(f *os.File, source store.Source) error {
+	data, err := json.Marshal(source)
+	if err == nil {
+		_, err = f.Write(append(data, '\n'))
+	}
+	if err == nil {
 		err = s.disk.File(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(next, s.path(sourceFile, "")); err != nil {
+	if err := os.Rename(f.Name(), s.path(sourceFile, "")); err != nil {
 		return err
 	}
 	return s.disk.Names()

@@ -28,6 +28,25 @@ func (s *Store) Source(ctx context.Context) (store.Source, error) {
 	return out, nil
 }
 
+// SetSource implements [store.Rebuilder].
+func (s *Store) SetSource(ctx context.Context, source store.Source) error {
+	m, err := s.bucket.get(ctx, sourceKey)
+	if err == nil && m.value == nil {
+		return store.ErrNoSource
+	}
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(source)
+	}
+	if err == nil {
+		_, err = s.bucket.put(ctx, sourceKey, data, m.revision)
+	}
+	if err != nil {
+		return fmt.Errorf("writing source of sessions: %w", err)
+	}
+	return nil
+}
+
 // rebuildKey begins the keys of rebuilds in progress.
 const rebuildKey = "_.rebuild."
 

@@ -333,14 +333,23 @@ func source(t *testing.T, open Open) {
 	none, err := first.Source(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, none)
+	require.ErrorIs(t, first.SetSource(t.Context(), store.Source{Stream: "EVENTS"}), store.ErrNoSource)
+	none, err = first.Source(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, none)
 	for i := range int64(3) {
-		set := store.Source{Stream: fmt.Sprint("EVENTS-", i), Created: time.UnixMilli(start + i).UTC()}
+		set := store.Source{Stream: fmt.Sprint("EVENTS-", i), Created: time.UnixMilli(start + i).UTC(), Fold: 2}
 		rebuild, ok, err := first.Rebuilding(t.Context())
 		require.NoError(t, err)
 		require.True(t, ok)
 		require.NoError(t, rebuild.Finish(t.Context(), set))
 		rebuild.Release()
 		got, err := last.Source(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, set, got)
+		set.Through = uint64(i + 7)
+		require.NoError(t, last.SetSource(t.Context(), set))
+		got, err = first.Source(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, set, got)
 	}
