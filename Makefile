@@ -1,6 +1,6 @@
 # The README needs no make; these targets are for daily work.
 
-.PHONY: release run test race lint fuzz bench microbench weights soak e2e e2e-openclaw ci
+.PHONY: module release run test race lint fuzz bench microbench weights soak e2e e2e-openclaw ci
 
 run:
 	go run ./cmd/consumer
@@ -46,6 +46,14 @@ release:
 	  go -C tools run ./sbom $(CURDIR)/dist/$$name > dist/$$name.cdx.json; \
 	done
 	cd dist && sha256sum * > SHA256SUMS
+
+# Another path of the module, in every import, for who publishes it.
+module:
+	test -n "$(MODULE)"
+	git ls-files '*.go' | xargs sed -i -E \
+	  -e 's#^(import |\t([A-Za-z_.]+ )?)"intenthint("|/[^"]+")( //.*)?$$#\1"$(MODULE)\3\4#' \
+	  -e 's#"intenthint/(cmd/consumer|knowhub/safety)?"#"$(MODULE)/\1"#g'
+	sed -i -E 's#^(module |replace |\t| +- (pkg: )?| +module-path: )intenthint( |/|\$$|$$)#\1$(MODULE)\3#' go.mod tools/go.mod .golangci.yml
 
 # Faults of every kind for the time in SOAK, then a check that every event counted
 # exactly once. Each run prints a FAULTS_SEED, which repeats its choices.

@@ -845,7 +845,22 @@ func TestContainerfile(t *testing.T) {
 	mod, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))
-	require.Contains(t, string(text), "FROM golang:"+version[1]+" AS build\n")
+	require.Contains(t, string(text), "ARG GO_IMAGE=golang:"+version[1]+"\nFROM ${GO_IMAGE} AS build\n")
+	require.Contains(t, image, "\nCOPY --from=build /out/LICENSES /LICENSES\n")
+	require.Contains(t, string(text), "/out/consumer licenses > /out/LICENSES\n")
+	require.Contains(t, image, `org.opencontainers.image.version="`+programVersion(t)+`"`)
+	require.Contains(t, image, "\nEXPOSE 8377\n")
+	for _, m := range regexp.MustCompile(`(?m)^COPY --from=build .*?(/src/\S+)`).FindAllStringSubmatch(image, -1) {
+		require.False(t, dockerignored(t, strings.TrimPrefix(m[1], "/src/")), m[1])
+	}
+}
+
+// programVersion is the version of the consumer.
+func programVersion(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../cmd/consumer/version.go")
+	require.NoError(t, err)
+	return regexp.MustCompile(`const version = "(.+)"`).FindStringSubmatch(string(text))[1]
 }
 
 // dockerignored reports whether .dockerignore matches a path or one of its parent
