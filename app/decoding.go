@@ -6,7 +6,7 @@ import (
 
 	"intenthint/handlers"
 	"intenthint/hint"
-	"intenthint/hint/said"
+	"intenthint/hint/repetition"
 	"intenthint/internal/events"
 	"intenthint/payload"
 	"intenthint/store"
@@ -38,7 +38,7 @@ type decode = func(named, msgID string, data []byte) (events.Event[store.Fact], 
 func (a *App) noticing(next decode) decode {
 	return func(named, msgID string, data []byte) (events.Event[store.Fact], error) {
 		ev, err := next(named, msgID, data)
-		if err == nil && slices.Contains(said.Signals, ev.Hook) {
+		if err == nil && slices.Contains(repetition.Signals, ev.Hook) {
 			a.notice(msgID, data, ev.Fact.Begin)
 		}
 		return ev, err

@@ -10,7 +10,7 @@ import (
 	"intenthint/console"
 	"intenthint/decide"
 	"intenthint/hint"
-	"intenthint/hint/said"
+	"intenthint/hint/repetition"
 	"intenthint/internal/bus"
 	"intenthint/knowhub"
 	"intenthint/knowhub/safety"
@@ -70,7 +70,7 @@ func ProgramOf(cfg *config.Config, o Observer, breakers *model.Breakers) part.Pr
 		},
 		Decider: func(ref string) (*model.Decider, error) { return decider(cfg.Classifier, o, breakers, ref) },
 	}
-	if cfg.Repeat.Repeat == said.Always {
+	if cfg.Repeat.Repeat == repetition.Always {
 		p.RepeatAfter = part.RepeatAlways
 	}
 	return p

@@ -17,18 +17,18 @@ type Vectored interface {
 	// Dimensions returns how many numbers each vector must have.
 	Dimensions() int
 	ClassifyVectors(in Input, vectors map[string][]float32) payload.Classification
-	// Leans reports whether a message has its meaning from the conversation, so that its
+	// NeedsConversation reports whether a message has its meaning from the conversation, so that its
 	// own vector says nothing.
-	Leans(in Input) bool
+	NeedsConversation(in Input) bool
 }
 
 // ErrUnfit reports a message whose vector would be meaningless, for example in
 // a language that the embedding model does not know.
 var ErrUnfit = errors.New("message unfit for the embedding model")
 
-// ErrLeans reports a message that has its meaning from the conversation: its own vector
+// ErrNeedsConversation reports a message that has its meaning from the conversation: its own vector
 // would say nothing.
-var ErrLeans = errors.New("message leans on the conversation")
+var ErrNeedsConversation = errors.New("message needs the conversation")
 
 // Embedder returns the vector of each text, by text, like [model.Embedder].
 type Embedder interface {
@@ -52,7 +52,7 @@ func NewEmbedding(ref string, client model.EmbeddingClient, vectored Vectored, o
 // NewBuiltIn returns the tier of an embedding model in this process. It is asked
 // only about messages for which fits returns true, and for the vector of the message
 // alone; for others Classify returns [ErrUnfit], for messages that lean on the
-// conversation [ErrLeans].
+// conversation [ErrNeedsConversation].
 func NewBuiltIn(ref string, embedder Embedder, vectored Vectored, fits func(text string) bool) *Embedding {
 	return &Embedding{ref: ref, embedder: embedder, model: vectored, fits: fits}
 }
@@ -70,7 +70,7 @@ func (e *Embedding) Classify(ctx context.Context, in Input) (payload.Classificat
 }
 
 // Vectors returns the vectors from which a message is classified. Its errors
-// are those of Classify, and may wrap [ErrUnfit] or [ErrLeans].
+// are those of Classify, and may wrap [ErrUnfit] or [ErrNeedsConversation].
 func (e *Embedding) Vectors(ctx context.Context, in Input) (map[string][]float32, error) {
 	texts := e.model.Texts(in)
 	if len(texts) == 0 {
@@ -83,8 +83,8 @@ func (e *Embedding) Vectors(ctx context.Context, in Input) (map[string][]float32
 	switch {
 	case !e.fits(texts[0]), len(texts) > 1 && !converses:
 		return nil, fmt.Errorf("%w: %w", ErrFailed, ErrUnfit)
-	case converses && e.model.Leans(in):
-		return nil, fmt.Errorf("%w: %w", ErrFailed, ErrLeans)
+	case converses && e.model.NeedsConversation(in):
+		return nil, fmt.Errorf("%w: %w", ErrFailed, ErrNeedsConversation)
 	}
 	return e.embedder.Vectors(ctx, texts[:1])
 }

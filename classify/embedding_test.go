@@ -34,7 +34,7 @@ type vectored struct{ confidence float64 }
 
 func (vectored) Dimensions() int { return 2 }
 
-func (vectored) Leans(in Input) bool { return in.Latest == "and" }
+func (vectored) NeedsConversation(in Input) bool { return in.Latest == "and" }
 
 func (vectored) Texts(in Input) []string {
 	if in.Latest == "" {
@@ -105,7 +105,7 @@ func TestABuiltInEmbeddingTakesWhatFits(t *testing.T) {
 		{"a message that fits", Input{Latest: "rain"}, nil, "4 "},
 		{"another language", Input{Latest: "雨"}, ErrUnfit, ""},
 		{"another language in a conversation", Input{Latest: "雨", Conversation: []payload.Turn{{Text: "rain"}}}, ErrUnfit, ""},
-		{"a message that needs what was said before", Input{Latest: "and", Conversation: []payload.Turn{{Text: "rain"}}}, ErrLeans, ""},
+		{"a message that needs what was said before", Input{Latest: "and", Conversation: []payload.Turn{{Text: "rain"}}}, ErrNeedsConversation, ""},
 		{"a message that stands alone in a conversation", Input{Latest: "snow", Conversation: []payload.Turn{{Text: "it rains"}}}, nil, "4 "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -57,7 +57,7 @@ const (
 	EmbeddingUsed   = "used"
 	EmbeddingSpared = "spared" // the local answer was certain enough
 	EmbeddingUnfit  = "unfit"  // not for this model, [ErrUnfit]
-	// EmbeddingConversation is a message that leans on the conversation, [ErrLeans].
+	// EmbeddingConversation is a message that needs the conversation, [ErrNeedsConversation].
 	EmbeddingConversation = "conversation"
 	EmbeddingBusy         = "busy" // more concurrent messages than Bounds.Limit
 	EmbeddingLate         = "late"
@@ -223,7 +223,7 @@ func outcomeOf(err error) string {
 		return EmbeddingUsed
 	case errors.Is(err, ErrUnfit):
 		return EmbeddingUnfit
-	case errors.Is(err, ErrLeans):
+	case errors.Is(err, ErrNeedsConversation):
 		return EmbeddingConversation
 	case errors.Is(err, ErrOverloaded):
 		return EmbeddingBusy

@@ -385,7 +385,7 @@ func TestBoundsOfAnEmbeddingModel(t *testing.T) {
 		return payload.Classification{}, fmt.Errorf("%w: %w", ErrFailed, ErrUnfit)
 	})
 	leans := modelFunc(func(context.Context) (payload.Classification, error) {
-		return payload.Classification{}, fmt.Errorf("%w: %w", ErrFailed, ErrLeans)
+		return payload.Classification{}, fmt.Errorf("%w: %w", ErrFailed, ErrNeedsConversation)
 	})
 	failing := after(time.Second, fmt.Errorf("%w: HTTP status 500", ErrFailed))
 	for _, tt := range []struct {

@@ -22,7 +22,7 @@ import (
 	"intenthint/classify"
 	"intenthint/conversation"
 	"intenthint/hint/render"
-	"intenthint/hint/said"
+	"intenthint/hint/repetition"
 	"intenthint/internal/netaddr"
 	"intenthint/model/provider"
 	"intenthint/part"
@@ -50,7 +50,7 @@ type Config struct {
 	IntentsDir   string                   // directory of intent files, "" for the built-in ones
 	Form         render.Form              // how much a hint says
 	Frame        render.Frame             // what of a hint is untrusted context
-	Repeat       said.Rule                // when a hint is repeated
+	Repeat       repetition.Rule          // when a hint is repeated
 	Holdout      float64                  // share of sessions that get no hint
 	Prices       map[string]payload.Price // prices of the agents' models, by provider/model
 	Complexity   render.Prompts           // replaces built-in complexity prompts

@@ -18,7 +18,7 @@ import (
 	"intenthint/conversation"
 	"intenthint/decide"
 	"intenthint/hint/render"
-	"intenthint/hint/said"
+	"intenthint/hint/repetition"
 	"intenthint/internal/tlstest"
 	"intenthint/knowhub"
 	"intenthint/model/provider"
@@ -96,7 +96,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Learn:        "off",
 		Form:         render.Full,
 		Frame:        render.FrameOperator,
-		Repeat:       said.Rule{Repeat: said.Changed, After: 8, Budget: 16384},
+		Repeat:       repetition.Rule{Repeat: repetition.Changed, After: 8, Budget: 16384},
 		env:          map[string]string{},
 	}, c)
 }

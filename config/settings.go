@@ -18,7 +18,7 @@ import (
 	"intenthint/conversation"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/render"
-	"intenthint/hint/said"
+	"intenthint/hint/repetition"
 	"intenthint/model/provider"
 	"intenthint/part"
 	"intenthint/payload"
@@ -175,8 +175,8 @@ var settings = []setting{
 		setting{field: "localAccept", def: "0.9", doc: "0–1; with cascade, the confidence from which a local answer is given without asking a model"}),
 	in(func(c *Config) *float64 { return &c.Classifier.MinConfidence }, probability,
 		setting{field: "minConfidence", def: "0.6", doc: "0–1; below this confidence no hint is given"}),
-	in(func(c *Config) *said.Repeat { return &c.Repeat.Repeat }, oneOf(said.Changed, said.Always),
-		setting{field: "repeat", def: string(said.Changed), doc: "changed or always; when a session gets a hint again that it already got"}),
+	in(func(c *Config) *repetition.Repeat { return &c.Repeat.Repeat }, oneOf(repetition.Changed, repetition.Always),
+		setting{field: "repeat", def: string(repetition.Changed), doc: "changed or always; when a session gets a hint again that it already got"}),
 	in(func(c *Config) *int { return &c.Repeat.After }, wholeNumber(0, math.MaxInt32),
 		setting{field: "repeatAfter", def: "8", doc: "with changed, after how many turns the same hint is repeated; 0 for never"}),
 	in(func(c *Config) *int { return &c.Repeat.Budget }, wholeNumber(0, math.MaxInt32),

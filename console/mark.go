@@ -173,7 +173,7 @@ func (c *Console) judge(w http.ResponseWriter, r *http.Request) {
 		},
 		at: now,
 	})
-	did := c.notices.add(notice{Text: j.pastTense(), Task: line(turn.Said())})
+	did := c.notices.add(notice{Text: j.pastTense(), Task: line(turn.UserMessage())})
 	http.Redirect(w, r, j.goBack(did), http.StatusSeeOther) //nolint:gosec // of localPath
 }
 

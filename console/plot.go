@@ -30,7 +30,7 @@ type columns struct {
 // columnsOf divides a period: the last hour into 5 minutes, a day into hours, more into
 // days of a time zone.
 func columnsOf(p period, now time.Time, in *time.Location) columns {
-	const day = 24 * time.Hour
+	const day = 24 * time.Hour // of a period; a day of a time zone may have an hour more or less
 	now = now.In(in)
 	var n, every int
 	label, name := "2 Jan", "2 January"

@@ -231,8 +231,8 @@ func (c *Console) noSession(w http.ResponseWriter, err error) {
 
 func sessionTurnOf(s store.Summary, turn *store.Turn, minConfidence float64) sessionTurn {
 	e := record.Entry{Session: s, Turn: record.NewTurn(s, turn, minConfidence)}
-	t := sessionTurn{row: rowOf(e, minConfidence), Turn: turn, Message: strings.TrimSpace(turn.Said())}
-	if cleaned := conversation.Latest(turn.Said()); cleaned != "" {
+	t := sessionTurn{row: rowOf(e, minConfidence), Turn: turn, Message: strings.TrimSpace(turn.UserMessage())}
+	if cleaned := conversation.Latest(turn.UserMessage()); cleaned != "" {
 		t.Message = cleaned
 	}
 	if strings.TrimSpace(turn.Input) != t.Message {

@@ -118,7 +118,6 @@ func messageIDAndSender(r *reading, s string) (int, string) {
 	if n == 0 || strings.TrimSpace(s[n:]) == "" {
 		return 0, ""
 	}
-	const maxSenderBytes = 100
 	label, _, found := strings.Cut(s[n:min(len(s), n+maxSenderBytes)], ": ")
 	isWord := !strings.ContainsAny(label, space) && !ownMarks[strings.ToLower(label)]
 	if found && label != "" && (r.senders[label] || isWord || isSender(label)) {

@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxSenderBytes bounds the name of a sender with its colon.
+const maxSenderBytes = 100
+
 // identified matches a sender with a number or an address: "Ada (+49…)", "+49…".
 var identified = regexp.MustCompile(`^(?:[^:\n]{1,60} \((?:@[^()\n]{1,40}|[^()\s]*\d[^()\s]*)\)|\+\d{6,15}|\((?:self|sender)\))$`)
 
@@ -16,7 +19,6 @@ var stampHead = regexp.MustCompile(`^(?:\p{L}{2,3},? )?\d{4}-\d{2}-\d{2}`)
 // senderPrefix returns the length of the sender that the gateway repeats behind
 // an envelope: "[WhatsApp Ada +2m …] Ada: words".
 func senderPrefix(rest, header string) int {
-	const maxSenderBytes = 100 // a name and its colon
 	if stampHead.MatchString(header) {
 		return 0
 	}

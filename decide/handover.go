@@ -116,7 +116,7 @@ func LowerBound(k, n int) float64 { return lowerBound(k, n, 1-level95) }
 // Interval returns the exact (Clopper-Pearson) two-sided 95 % interval of a share of
 // which k of n were seen.
 func Interval(k, n int) [2]float64 {
-	const tail = (1 - level95) / 2
+	const tail = (1 - level95) / 2 // probability of a share outside, on either side
 	return [2]float64{lowerBound(k, n, tail), 1 - lowerBound(n-k, n, tail)}
 }
 

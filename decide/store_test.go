@@ -17,7 +17,9 @@ func TestRecordsOfAnswersAndMarks(t *testing.T) {
 	again.Answer = "false"
 	marked := &Decided{ID: newID(newWords), Rubric: newWords, Answer: "true", Source: Model, Text: "two", TS: 2000}
 	local := &Decided{ID: newID(newWords), Rubric: newWords, Answer: "true", Source: Local, Text: "three", TS: 3000}
-	mark := func(d *Decided, label string, at int64) *Mark { return &Mark{ID: d.ID, Label: label, By: "ada", At: at} }
+	mark := func(d *Decided, label string, at int64) *Mark {
+		return &Mark{ID: d.ID, Label: label, By: "ada", At: at}
+	}
 
 	require.NoError(t, s.Learn(t.Context(), first))
 	require.NoError(t, s.Learn(t.Context(), &again))

@@ -22,8 +22,8 @@ import (
 	"intenthint/conversation"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/render"
+	"intenthint/hint/repetition"
 	"intenthint/hint/run"
-	"intenthint/hint/said"
 	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/internal/hook"
@@ -55,7 +55,7 @@ type Settings struct {
 	// Writer rewrites the intent's prompt for the turn; nil for none.
 	Writer *writer.Writer
 	// Repeat is when a session is given a hint again that it already knows.
-	Repeat said.Rule
+	Repeat repetition.Rule
 
 	// Holdout is the share of sessions that get no hint.
 	Holdout Holdout
@@ -241,7 +241,7 @@ func (h *Hinter) again(t turn, a run.Answer) run.Answer {
 		return a
 	}
 	a = h.say(t, *a.Result, func(task writer.Task) string {
-		body, _ := t.set.Writer.Kept(task)
+		body, _ := t.set.Writer.Cached(task)
 		return body
 	})
 	h.amend(t, a)
@@ -374,7 +374,7 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 	a.Hint = t.set.Style.Hint(c, in, t.latest, form)
 	a.Full = form != render.Brief && !t.ownHint()
 	if form != render.Brief && !h.fits(t, a) {
-		h.lines.Warn(h.Log, "hint too large for the server, said in brief", "intent", c.Intent, "bytes", len(a.Hint), "max_payload", h.MaxPayload)
+		h.lines.Warn(h.Log, "hint too large for the server, shortened", "intent", c.Intent, "bytes", len(a.Hint), "max_payload", h.MaxPayload)
 		// Full stays, as there is no more to say on the next turn.
 		a.Hint, a.Skills = t.set.Style.Hint(c, in, t.latest, render.Brief), nil
 	}

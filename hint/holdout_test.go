@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/hint/eligibility"
-	"intenthint/hint/said"
+	"intenthint/hint/repetition"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -95,7 +95,7 @@ func TestWhatIsRecordedOfAHoldout(t *testing.T) {
 		{"none", "code", heldOut(0), "", nil},
 		{"another session is held out", "code", heldOut(1e-9), "", new(false)},
 		{"a confidence that is too low", "code", settingsWith(func(s *Settings) { s.Holdout, s.MinConfidence = 1, 0.9 }), "low_confidence", new(true)},
-		{"every hint is said again", "code", settingsWith(func(s *Settings) { s.Holdout, s.Repeat.Repeat = 1, said.Always }), "holdout", new(true)},
+		{"every hint is said again", "code", settingsWith(func(s *Settings) { s.Holdout, s.Repeat.Repeat = 1, repetition.Always }), "holdout", new(true)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var r recorder

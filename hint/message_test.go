@@ -91,7 +91,7 @@ func TestTheCurrentMessageIsTheLatest(t *testing.T) {
 			turn := r.turns(t)[0]
 			require.Equal(t, row.prompt, turn.Prompt)
 			require.Equal(t, row.message, turn.Message)
-			require.Equal(t, row.latest, conversation.Latest(turn.Said()))
+			require.Equal(t, row.latest, conversation.Latest(turn.UserMessage()))
 			require.True(t, ok)
 			require.Equal(t, row.before, stored(before))
 		})
@@ -125,7 +125,7 @@ func TestARetrySpeaksForTheFirstMessage(t *testing.T) {
 			require.Equal(t, []string{"write code", "write code"}, seen)
 			turns := r.turns(t)
 			require.Len(t, turns, 2)
-			require.Equal(t, "write code", turns[1].Said())
+			require.Equal(t, "write code", turns[1].UserMessage())
 
 			// Another process knows of the first request by its broadcast alone.
 			seen = seen[:1]

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"intenthint/hint/earlier"
+	"intenthint/hint/repetition"
 	"intenthint/hint/run"
-	"intenthint/hint/said"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
@@ -107,7 +107,7 @@ func (c Core) learnRecent(ctx context.Context, env part.Env) {
 	defer cancel()
 	// Runs are retried for minutes; topics last for hours.
 	since := time.Now().Add(-earlier.MaxAge)
-	for _, hook := range append([]string{subjects.HookTurnBegun}, said.Signals...) {
+	for _, hook := range append([]string{subjects.HookTurnBegun}, repetition.Signals...) {
 		if err := bus.RecentEvents(ctx, env.Requests.JS, env.Layout, since, hook, c.Answers.Learn); err != nil {
 			env.Log.Warn("recent events not read", "hook", hook, "error", err)
 			return

@@ -12,8 +12,8 @@ import (
 	"intenthint/classify"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/render"
+	"intenthint/hint/repetition"
 	"intenthint/hint/run"
-	"intenthint/hint/said"
 	"intenthint/intents"
 	"intenthint/internal/hook"
 	"intenthint/model"
@@ -24,7 +24,7 @@ import (
 // repeating returns settings under which a hint is said again after three turns.
 func repeating() *Settings {
 	s := settings(byLocal(0.87))
-	s.Repeat = said.Rule{Repeat: said.Changed, After: 3}
+	s.Repeat = repetition.Rule{Repeat: repetition.Changed, After: 3}
 	return s
 }
 
@@ -224,7 +224,7 @@ func TestWhatMakesAHintSaidAgain(t *testing.T) {
 		said bool
 	}{
 		{"nothing", func(*Hinter) {}, false},
-		{"always", func(h *Hinter) { h.Use(settingsWith(func(s *Settings) { s.Repeat.Repeat = said.Always })) }, true},
+		{"always", func(h *Hinter) { h.Use(settingsWith(func(s *Settings) { s.Repeat.Repeat = repetition.Always })) }, true},
 		{"a compaction", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("after_compaction", "e", later, ctx)) }, true},
 		{"the beginning of one", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("before_compaction", "e", later, ctx)) }, true},
 		{"the session's start", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("session_start", "e", later, ctx)) }, true},
@@ -292,7 +292,7 @@ func TestAKeywordAsksNobody(t *testing.T) {
 		{ID: "CHAT", Name: "Chat", Triggers: []string{"chat"}, Prompt: "Chat."},
 	})
 	s.Catalog = func(string) *intents.Catalog { return own }
-	s.Repeat.Repeat = said.Always
+	s.Repeat.Repeat = repetition.Always
 	for _, form := range []render.Form{render.Full, render.Brief} {
 		s.Style.Form = form
 		h := hinter(&recorder{}, s)
@@ -453,7 +453,7 @@ func TestAPromptInTheConversationIsNotSaidAgain(t *testing.T) {
 				s.Catalog = func(string) *intents.Catalog { return changed }
 			}))
 		}, 0, []string{"full", "brief"}},
-		{"a hint on every turn is brief, too", func(h *Hinter) { h.Use(settingsWith(func(s *Settings) { s.Repeat.Repeat = said.Always })) }, 0, []string{"brief", "brief"}},
+		{"a hint on every turn is brief, too", func(h *Hinter) { h.Use(settingsWith(func(s *Settings) { s.Repeat.Repeat = repetition.Always })) }, 0, []string{"brief", "brief"}},
 		{"a hint that did not arrive was not said", func(h *Hinter) {
 			h.Answers.Learn(payload.EncodeSignal("before_prompt_build", "e", at+1, prompt("r1", "").Context))
 		}, 0, []string{"brief", "full"}},

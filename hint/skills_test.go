@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/hint/render"
-	"intenthint/hint/said"
+	"intenthint/hint/repetition"
 	"intenthint/intents"
 	"intenthint/internal/hook"
 	"intenthint/payload"
@@ -24,7 +24,7 @@ func skilled(more func(*Settings)) *Settings {
 			{ID: "CODE", Name: "Code", Triggers: []string{"t"}, Prompt: "Follow skill: git, not skill: svn.", Fastpath: intents.Fastpath{Keywords: []string{"commit"}, Hint: "skill: git"}},
 		})
 		s.Catalog = func(string) *intents.Catalog { return cat }
-		s.Repeat = said.Rule{Repeat: said.Always}
+		s.Repeat = repetition.Rule{Repeat: repetition.Always}
 		if more != nil {
 			more(s)
 		}
@@ -71,7 +71,7 @@ func TestAHintWithoutTheIntentsPromptNamesNoSkills(t *testing.T) {
 }
 
 func TestANewListOfSkillsIsNoNewHint(t *testing.T) {
-	h := hinter(&recorder{}, skilled(func(s *Settings) { s.Repeat = said.Rule{Repeat: said.Changed, After: 8} }))
+	h := hinter(&recorder{}, skilled(func(s *Settings) { s.Repeat = repetition.Rule{Repeat: repetition.Changed, After: 8} }))
 	require.NotEmpty(t, given(handle(t, h, prompt("r1", "code"))))
 	require.Empty(t, given(handle(t, h, withSkills("r2", "code"))))
 }

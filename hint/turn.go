@@ -8,8 +8,8 @@ import (
 
 	"intenthint/conversation"
 	"intenthint/hint/render"
+	"intenthint/hint/repetition"
 	"intenthint/hint/run"
-	"intenthint/hint/said"
 	"intenthint/intents"
 	"intenthint/model"
 	"intenthint/payload"
@@ -98,7 +98,7 @@ func useOf(asked *model.Use) *payload.ModelUse {
 
 // lastHint returns the turn's hint as it is remembered.
 func (t *turn) lastHint(c payload.Classification) payload.LastHint {
-	last := said.Of(c, t.intent(c))
+	last := repetition.Of(c, t.intent(c))
 	last.Full = t.set.Style.Form != render.Brief && !t.ownHint()
 	return last
 }

@@ -138,8 +138,8 @@ type LastHint struct {
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// Said returns what the user asks: the message, else the prompt.
-func (e TurnBegun) Said() string { return cmp.Or(e.Message, e.Prompt) }
+// UserMessage returns what the user asks: the message, else the prompt.
+func (e TurnBegun) UserMessage() string { return cmp.Or(e.Message, e.Prompt) }
 
 // DecodeTurnBegun decodes the event of turn_begun.
 func DecodeTurnBegun(raw json.RawMessage) (e TurnBegun, err error) {

@@ -75,7 +75,7 @@ func (e *Effect) Add(session store.Summary, turn *store.Turn) {
 		o.counts = o.side != nil && (skip == "" || skip == skipUnchanged || skip == skipHoldout)
 	}
 	if o.side != nil || !o.classified { // otherwise the session does not count
-		o.corrects = Corrects(conversation.Latest(turn.Said()))
+		o.corrects = Corrects(conversation.Latest(turn.UserMessage()))
 	}
 	e.sessions[session.Token] = append(e.sessions[session.Token], o)
 }

@@ -91,7 +91,7 @@ func NewImprovements(minConfidence float64) *Improvements {
 
 // Add adds a turn of a session.
 func (f *Improvements) Add(session store.Summary, turn *store.Turn) {
-	s := seen{turn: NewTurn(session, turn, f.minConfidence), corrects: Corrects(conversation.Latest(turn.Said()))}
+	s := seen{turn: NewTurn(session, turn, f.minConfidence), corrects: Corrects(conversation.Latest(turn.UserMessage()))}
 	s.turn.History = nil // not needed
 	if r := turn.Intent.Result; r != nil {
 		s.chosen = r.Intent

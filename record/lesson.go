@@ -97,7 +97,7 @@ func LessonOf(session string, turn *store.Turn, minConfidence float64) (Lesson, 
 	if unfit != "" {
 		return Lesson{}, unfit
 	}
-	message := conversation.Latest(turn.Said())
+	message := conversation.Latest(turn.UserMessage())
 	switch {
 	case local.Normalize(message) == "":
 		return Lesson{}, Blank

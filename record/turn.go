@@ -171,9 +171,9 @@ func (t *Turn) Compare(other *Turn) int { return t.begin.Compare(other.begin) }
 // hint was given.
 func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Turn {
 	out := Turn{
-		Text: conversation.Latest(turn.Said()), Intent: intents.FallbackID, History: turn.Intent.Input,
+		Text: conversation.Latest(turn.UserMessage()), Intent: intents.FallbackID, History: turn.Intent.Input,
 		Session: cmp.Or(session.SessionID, session.SessionKey), RunID: turn.RunID, TS: turn.Begin.TS, begin: turn.Begin,
-		paste: conversation.Pasted(turn.Said()), earlier: turn.Intent.Earlier, asked: turn.Intent.Result != nil || turn.Intent.Skip != "",
+		paste: conversation.Pasted(turn.UserMessage()), earlier: turn.Intent.Earlier, asked: turn.Intent.Result != nil || turn.Intent.Skip != "",
 		Agent: payload.Context{AgentID: session.AgentID, SessionKey: session.SessionKey}.Agent(), Skip: turn.Intent.Skip,
 	}
 	if r := turn.Intent.Result; r != nil {

@@ -146,8 +146,8 @@ type Attempt struct {
 	End
 }
 
-// Said returns what the user asks: the message, else the input.
-func (t *Turn) Said() string { return cmp.Or(t.Message, t.Input) }
+// UserMessage returns what the user asks: the message, else the input.
+func (t *Turn) UserMessage() string { return cmp.Or(t.Message, t.Input) }
 
 // Judgement is feedback on a turn and the fact that it came from.
 type Judgement struct {

@@ -493,8 +493,8 @@ func TestEmbeddedInConversations(t *testing.T) {
 		"yes please": true, "and the second chapter?": true, "shorter": true,
 		"what's the capital of burkina faso": false, "turn off the lights in the kitchen": false,
 	} {
-		require.Equal(t, want, e.Leans(classify.Input{Latest: message, Conversation: before}), message)
-		require.False(t, e.Leans(classify.Input{Latest: message}), message)
+		require.Equal(t, want, e.NeedsConversation(classify.Input{Latest: message, Conversation: before}), message)
+		require.False(t, e.NeedsConversation(classify.Input{Latest: message}), message)
 	}
 }
 

@@ -72,9 +72,9 @@ func (e *Embedded) by(in classify.Input, vectors map[string][]float32) *embeddin
 	return by
 }
 
-// Leans implements [classify.Vectored]: by its words the message answers or goes on with
+// NeedsConversation implements [classify.Vectored]: by its words the message answers or goes on with
 // what was said before it, or says nothing of a subject.
-func (e *Embedded) Leans(in classify.Input) bool {
+func (e *Embedded) NeedsConversation(in classify.Input) bool {
 	if len(in.Before()) == 0 {
 		return false
 	}

@@ -94,8 +94,8 @@ type table struct {
 }
 
 const (
-	bucketBits = 3 // of the number of hashes in a bucket
-	markBits   = 24
+	bucketBits = 3  // of the number of hashes in a bucket
+	markBits   = 24 // of a hash, to tell it from others of its bucket
 )
 
 // newTable returns the table of hashes that ascend.

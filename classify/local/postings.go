@@ -24,9 +24,9 @@ type postings struct {
 }
 
 const (
-	rareGroup  = 8
-	numScales  = int(numViews) + 1
-	scaleToOne = int(numViews) // which makes the compared part of a row as long as 1
+	rareGroup  = 8                 // features; more take less memory and longer to find
+	numScales  = int(numViews) + 1 // of a row
+	scaleToOne = int(numViews)     // which makes the compared part of a row as long as 1
 )
 
 // newPostings returns the postings of a space, given the first row of each class.

@@ -24,7 +24,7 @@ const strangeShare = 1.0 / 6
 // observations.
 var trustPrior = logistic{trustChance: 1}
 
-const trustPrecision = 1.0
+const trustPrecision = 1.0 // one observation: the prior only decides where there are none
 
 // Try classifies a message, by words and, if e is not nil, by its vector, without
 // what a [Trust] says of the answer.

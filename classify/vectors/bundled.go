@@ -23,7 +23,7 @@ var bundled []byte
 
 const (
 	bundledMagic      = "ihbun\x00\x00\x02"
-	bundledHeader     = len(bundledMagic) + 4
+	bundledHeader     = len(bundledMagic) + 4 // bytes
 	bundledDimensions = 512                   // numbers of a vector: the encoder's
 	bundledEntry      = 4 + bundledDimensions // bytes of a vector
 )

@@ -11,7 +11,7 @@ import (
 	"intenthint/conversation"
 	"intenthint/hint/earlier"
 	"intenthint/hint/eligibility"
-	"intenthint/hint/said"
+	"intenthint/hint/repetition"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -19,7 +19,7 @@ import (
 // Answers gives each request of a run the run's first answer.
 type Answers struct {
 	// Sessions holds the last hint of each session, given by any process.
-	Sessions *said.Sessions
+	Sessions *repetition.Sessions
 	// Earlier holds the last messages of users, sent to any process.
 	Earlier *earlier.Sessions
 
@@ -37,7 +37,7 @@ type claimer interface {
 
 // NewAnswers returns answers without any runs.
 func NewAnswers(log *slog.Logger) *Answers {
-	return &Answers{Sessions: said.New(), Earlier: earlier.New(), memory: newMemory(), log: log}
+	return &Answers{Sessions: repetition.New(), Earlier: earlier.New(), memory: newMemory(), log: log}
 }
 
 // Join starts to exchange answers with other processes. It must be called before
@@ -50,7 +50,7 @@ func (as *Answers) Claim(c *Claims) { as.claimWith(c) }
 func (as *Answers) claimWith(c claimer) { as.claims.Store(&c) }
 
 // Learn takes a turn_begun message, of another process or of the stream, or an
-// event after which a session is given its hint again ([said.Signals]), or the
+// event after which a session is given its hint again ([repetition.Signals]), or the
 // removal of a session. Other and invalid messages are ignored.
 func (as *Answers) Learn(message []byte) {
 	env, err := payload.DecodeRequest(message)
@@ -66,7 +66,7 @@ func (as *Answers) Learn(message []byte) {
 		as.Sessions.Reset(ctx.Session(), env.TS)
 		as.Earlier.Reset(ctx.Session(), env.TS)
 		as.memory.remove(ctx.Session())
-	case slices.Contains(said.Resets, env.Hook):
+	case slices.Contains(repetition.Resets, env.Hook):
 		as.Sessions.Reset(ctx.Session(), env.TS)
 		if slices.Contains(earlier.Resets, env.Hook) {
 			as.Earlier.Reset(ctx.Session(), env.TS)
@@ -100,12 +100,12 @@ func (as *Answers) learnTurn(ctx payload.Context, env payload.Envelope) {
 		return
 	}
 	as.Sessions.Learn(ctx.Session(), env.TS, begun.Last, begun.Kept)
-	as.Earlier.Add(ctx.Session(), cmp.Or(ctx.RunID, env.ID), env.TS, conversation.Latest(begun.Said()))
+	as.Earlier.Add(ctx.Session(), cmp.Or(ctx.RunID, env.ID), env.TS, conversation.Latest(begun.UserMessage()))
 	key := Key(ctx)
 	if key == "" || begun.Skip == "" && begun.Result == nil {
 		return
 	}
-	as.memory.learn(key, begun.Said(), Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result, Skills: begun.Skills, Full: full(begun)})
+	as.memory.learn(key, begun.UserMessage(), Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result, Skills: begun.Skills, Full: full(begun)})
 }
 
 // full reports whether a turn's hint contains the intent's prompt, or would.
@@ -133,7 +133,7 @@ func (as *Answers) Tell(message []byte) {
 	if peers == nil {
 		return
 	}
-	if err := peers.tell(message); err != nil {
+	if err := peers.broadcast(message); err != nil {
 		as.log.Debug("answer broadcast failed", "error", err)
 	}
 }

@@ -46,7 +46,7 @@ func Listen(nc *nats.Conn, subject string, learn func(message []byte)) (*Peers, 
 	return p, err
 }
 
-func (p *Peers) tell(message []byte) error { return p.nc.Publish(p.subject, message) }
+func (p *Peers) broadcast(message []byte) error { return p.nc.Publish(p.subject, message) }
 
 func (p *Peers) begin() {
 	p.mu.Lock()

@@ -65,7 +65,7 @@ func New(chain *model.Chain, limit *model.Limit) *Writer {
 // Write returns the instruction for a turn, or "" with the reason. It returns
 // when ctx is done, at the latest.
 func (w *Writer) Write(ctx context.Context, t Task) (string, Outcome) {
-	if body, ok := w.Kept(t); ok {
+	if body, ok := w.Cached(t); ok {
 		return body, Cached
 	}
 	body, err := model.Start(ctx, w.limit, 1, func(ctx context.Context) (string, error) { return Ask(ctx, w.chain, t) })()
@@ -92,9 +92,9 @@ func Ask(ctx context.Context, chain *model.Chain, t Task) (string, error) {
 	return layOut(answer.Value, t.Skills), nil
 }
 
-// Kept returns the instruction that was written for the intent, complexity and
+// Cached returns the instruction that was written for the intent, complexity and
 // skills earlier in the session. It does not ask a model.
-func (w *Writer) Kept(t Task) (body string, ok bool) { return w.kept.Get(key(t)) }
+func (w *Writer) Cached(t Task) (body string, ok bool) { return w.kept.Get(key(t)) }
 
 // key identifies the turns that share an instruction. The session is part of
 // it: an instruction may reveal what was said there.

@@ -117,7 +117,7 @@ func TestWhatIsKept(t *testing.T) {
 	}
 	w := (&scripted{answer: `{"instruction": "Fix it."}`}).writer(1)
 	write(w, task(func(t *Task) { t.Session = "" }))
-	_, kept := w.Kept(task(func(t *Task) { t.Session = "" }))
+	_, kept := w.Cached(task(func(t *Task) { t.Session = "" }))
 	require.False(t, kept, "without a session nothing is kept")
 }
 
@@ -139,7 +139,7 @@ func TestNoInstruction(t *testing.T) {
 				require.Empty(t, body)
 				require.Equal(t, row.want, outcome)
 				require.LessOrEqual(t, time.Since(began), time.Second)
-				_, kept := w.Kept(task(nil))
+				_, kept := w.Cached(task(nil))
 				require.False(t, kept)
 			})
 		})

@@ -128,7 +128,7 @@ var trusts = [...]float64{0.2, 0.25, 0.7, 1}
 
 // trust returns the index into trusts.
 func trust(shared, subjects int) int {
-	const most = len(trusts) - 1
+	most := len(trusts) - 1
 	return min(most, shared+most-min(most, subjects))
 }
 

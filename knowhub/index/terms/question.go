@@ -41,12 +41,12 @@ const (
 )
 
 const (
-	synonymWeight  = 0.6 // of the weight of the word itself
-	weakWeight     = 0.15
+	synonymWeight  = 0.6  // of the weight of the word itself
+	weakWeight     = 0.15 // of a word that says little, such as "use"
 	hiraganaWeight = 0.15 // of a pair that is mostly grammar
 	functionWeight = 0.2  // of a pair with a function word
 	mixedWeight    = 0.5  // of a pair across scripts
-	wholeWeight    = 0.8
+	wholeWeight    = 0.8  // of an identifier as written, beside its parts
 )
 
 // Question returns the words of a question in its order, each once. Any text is a

@@ -1,7 +1,7 @@
-// Package said remembers the last hint of each session, so that it is not
+// Package repetition remembers the last hint of each session, so that it is not
 // repeated on every turn (contract §6): a hint changes the history that the
 // gateway sends to the model, and so invalidates the provider's prompt cache.
-package said
+package repetition
 
 import (
 	"hash/fnv"
