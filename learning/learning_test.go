@@ -340,6 +340,22 @@ func TestSinkGivesTheEventBackWhenItStops(t *testing.T) {
 	require.ErrorAs(t, err, &temporary)
 }
 
+// An example that could not be stored is given back, and not counted as learnt.
+func TestSinkGivesBackWhatIsNotStored(t *testing.T) {
+	limited := config
+	limited.MaxValueSize = 16
+	sure := &payload.Classification{Intent: "A", Confidence: 0.95, Source: "llm", Complexity: "low"}
+	sink := &learning.Sink{
+		Store: learning.New(natstest.JetStream(t, natstest.Start(t, nil)), limited), Sessions: &sessions{turn: turnOf(sure, nil)}, Log: slog.New(slog.DiscardHandler),
+		MinConfidence: func() float64 { return 0.5 }, Suspect: func(string) bool { return false }, Refuses: func(record.Lesson) bool { return false },
+		Applied: func(context.Context) (applied, last uint64, err error) { return 10, 10, nil },
+	}
+	err := sink.Apply(t.Context(), []learning.Fact{{Session: "s", Run: "r"}})
+	var temporary interface{ Temporary() bool }
+	require.ErrorAs(t, err, &temporary)
+	require.Empty(t, intentsOf(t, sink.Store))
+}
+
 func TestLongRunIDs(t *testing.T) {
 	s := open(t)
 	long := strings.Repeat("r", 5000)
