@@ -15,7 +15,10 @@ import (
 )
 
 // What tests of the whole system look into.
-var NewRebuilder = newRebuilder
+var (
+	NewRebuilder = newRebuilder
+	ReplayReason = replayReason
+)
 
 // NewAnswering returns what answers before_prompt_build, without a server.
 func NewAnswering(cfg *config.Config) (*hook.Runner, error) {

@@ -178,7 +178,7 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	if place.Delivered > 0 {
 		// The store lacks events that were processed, or what an earlier version did not
 		// make of them.
-		r.log.Warn("replaying the stream into the session store", "from_sequence", place.First, "until_sequence", place.Delivered,
+		r.log.Warn("replaying the stream into the session store", "reason", replayReason(source, r.source, want), "from_sequence", place.First, "until_sequence", place.Delivered,
 			"fold", source.Fold, "own_fold", store.FoldVersion)
 		done, err := r.reapply(ctx, sessions, events.Range{Until: place.Delivered})
 		if err != nil {
@@ -197,6 +197,20 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	r.found(want)
 	r.vouched.began(r.fleet.view(), place)
 	return true, nil
+}
+
+// replayReason returns why a store with one source is replayed to have another. known is
+// what this process found it complete with, the zero value if it did not.
+func replayReason(source, known, want store.Source) string {
+	switch {
+	case source.Stream == "" && known.Stream != "":
+		return "the store lost its sessions"
+	case source.Stream == "":
+		return "the store is new, or lost its sessions"
+	case !source.Created.Equal(want.Created):
+		return "the stream was made anew"
+	}
+	return "an earlier version made the sessions"
 }
 
 // found notes what the store is complete with.

@@ -310,6 +310,56 @@ func TestAStreamThatWasMadeAnewIsNamed(t *testing.T) {
 	}
 }
 
+// A bucket of sessions that is purged, as by an operator's mistake, is filled again from
+// the stream, and a line says so.
+func TestAPurgedBucketOfSessionsIsRebuilt(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_STORE": "kv"})
+	for run := range 3 {
+		s.Ask(s.Prompt("s", strconv.Itoa(run), "write some code for me please"), time.Minute)
+	}
+	sessions, err := app.OpenStore(t.Context(), s.Config, s.JS, nil, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	turns := func() int {
+		document, _ := sessions.Get(t.Context(), "s")
+		return bytes.Count(document, []byte(`"runId"`))
+	}
+	s.Eventually("the turns", func() bool { return turns() == 3 })
+	s.Eventually("the source", func() bool {
+		source, err := sessions.Source(t.Context())
+		return err == nil && source.Stream != ""
+	})
+	bucket, err := s.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
+	require.NoError(t, err)
+	require.NoError(t, bucket.Purge(t.Context()))
+	s.Eventually("the turns are back", func() bool { return turns() == 3 })
+	require.Regexp(t, `"msg":"replaying the stream into the session store","reason":"the store (is new, or )?lost its sessions","from_sequence":1,`, s.Log.String())
+}
+
+func TestReplayReason(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	source := store.Source{Stream: "S", Created: now, Fold: 2}
+	anew, earlier := source, source
+	anew.Created = now.Add(-time.Hour)
+	earlier.Fold = 1
+	for _, tt := range []struct {
+		name          string
+		source, known store.Source
+		want          string
+	}{
+		{"nothing known", store.Source{}, store.Source{}, "the store is new, or lost its sessions"},
+		{"it was complete before", store.Source{}, source, "the store lost its sessions"},
+		{"of an earlier stream", anew, store.Source{}, "the stream was made anew"},
+		{"of an earlier version", earlier, store.Source{}, "an earlier version made the sessions"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, app.ReplayReason(tt.source, tt.known, source))
+		})
+	}
+}
+
 // applying notes the sessions that facts are applied to.
 type applying struct {
 	store.Store
