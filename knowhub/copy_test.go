@@ -1,6 +1,7 @@
 package knowhub_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,12 +9,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
@@ -127,6 +130,65 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, os.Remove(dir))
 	require.Eventually(t, func() bool { return c.Check(t.Context()) == nil }, patience, tick, "it was written")
 	require.FileExists(t, filepath.Join(dir, "knowhub.db"))
+}
+
+// A bucket that is purged, while it is followed or not, is named by who writes the table.
+func TestLostExperiencesAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, followed := range []bool{true, false} {
+		t.Run(fmt.Sprint("followed: ", followed), func(t *testing.T) {
+			t.Parallel()
+			js := natstest.JetStream(t, natstest.Start(t, nil))
+			kept := bucket.NewExperiences(js, experiencesBucket)
+			for n := range 3 {
+				e := experience.Experience{Task: fmt.Sprint("task ", n), Resource: "r", Result: "x", Status: experience.Approved, CreatedAt: time.Now()}.Normal()
+				e.ID = experience.ID(e, true)
+				_, _, err := kept.Change(t.Context(), e.ID, func(*experience.Experience) (experience.Experience, bool, error) { return e, true, nil })
+				require.NoError(t, err)
+			}
+			path, log := filepath.Join(t.TempDir(), "knowhub.db"), &lockedLog{}
+			run := func() (stop func()) {
+				c := knowhub.NewCopy(knowhub.CopyOptions{Bucket: kept, Path: path, Metrics: knowhub.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.NewTextHandler(log, nil))})
+				ctx, cancel := context.WithCancel(context.Background())
+				var running sync.WaitGroup
+				running.Go(func() { c.Run(ctx) })
+				stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+				t.Cleanup(stop)
+				return stop
+			}
+			stop := run()
+			require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, patience, tick)
+			if !followed {
+				stop()
+			}
+			stream, err := js.Stream(t.Context(), "KV_"+experiencesBucket.Bucket)
+			require.NoError(t, err)
+			require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeKeep(1)))
+			if !followed {
+				run()
+			}
+			const line = `msg="experiences are missing that the bucket held before" missing=2 held=1`
+			require.Eventually(t, func() bool { return strings.Contains(log.String(), line) }, patience, tick)
+		})
+	}
+}
+
+// lockedLog is what was logged.
+type lockedLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // BenchmarkCopy makes the copy of a bucket of 10,000 experiences, as a process does at its
