@@ -57,6 +57,66 @@ type lettersView struct {
 	Total int
 	// More is the page with newer letters, "" for none.
 	More string
+	// Sorts are the orders; Cut is set if not all letters were sorted.
+	Sort  string
+	Sorts []sortLink
+	Cut   bool
+}
+
+// sortedLetters bounds the dead letters that are sorted.
+const sortedLetters = 10_000
+
+// letterSorts are the orders of dead letters.
+var letterSorts = []option{{"", "oldest"}, {"newest", "newest"}, {"reason", "reason"}, {"hook", "hook"}, {"subject", "subject"}}
+
+// letterBy compares dead letters by each key.
+var letterBy = map[string]func(a, b letterRow) int{
+	"newest": byNumber(func(l letterRow) int64 { return -int64(l.Sequence) }), "reason": byText(func(l letterRow) string { return l.Reason }),
+	"hook": byText(func(l letterRow) string { return l.Hook }), "subject": byText(func(l letterRow) string { return l.Subject }),
+}
+
+// lettersURL returns a page of dead letters.
+func lettersURL(name string, value uint64, sort string) string {
+	v := url.Values{}
+	if sort != "" {
+		v.Set("sort", sort)
+	}
+	if value > 0 {
+		v.Set(name, strconv.FormatUint(value, 10))
+	}
+	return strings.TrimSuffix(lettersPath+"?"+v.Encode(), "?")
+}
+
+// list lists the letters after one, oldest first.
+func (v *lettersView) list(ctx context.Context, queue *events.DeadLetters, after uint64) error {
+	return queue.Each(ctx, events.Selection{After: after}, func(l events.DeadLetter) bool {
+		if len(v.Rows) == shownLetters {
+			v.More = lettersURL("after", v.Rows[shownLetters-1].Sequence, "")
+			return false
+		}
+		v.Rows = append(v.Rows, letterRowOf(queue, l))
+		return true
+	})
+}
+
+// sort lists letters in another order, after some of them.
+func (v *lettersView) sort(ctx context.Context, queue *events.DeadLetters, skip int) error {
+	var all []letterRow
+	err := queue.Each(ctx, events.Selection{}, func(l events.DeadLetter) bool {
+		if v.Cut = len(all) == sortedLetters; v.Cut {
+			return false
+		}
+		row := letterRowOf(queue, l)
+		row.Body = nil // not listed
+		all = append(all, row)
+		return true
+	})
+	sortBy(all, v.Sort, letterBy)
+	rows, more := section(all, skip, shownLetters)
+	if v.Rows = rows; more {
+		v.More = lettersURL("skip", uint64(max(skip, 0)+shownLetters), v.Sort)
+	}
+	return err
 }
 
 // letterAction is what can be done with a dead letter.
@@ -91,24 +151,24 @@ func (c *Console) listLetters(w http.ResponseWriter, r *http.Request) {
 	if queue == nil {
 		return
 	}
-	after, _ := strconv.ParseUint(r.URL.Query().Get("after"), 10, 64) // wrong is 0
-	var view lettersView
+	view := lettersView{Sort: sortOf(r.URL.Query().Get("sort"), letterSorts)}
+	view.Sorts = sortLinks(letterSorts, view.Sort, func(sort string) string { return lettersURL("", 0, sort) })
 	var err error
 	if view.Total, err = queue.Count(r.Context(), events.Selection{}); err == nil {
-		err = queue.Each(r.Context(), events.Selection{After: after}, func(l events.DeadLetter) bool {
-			if len(view.Rows) == shownLetters {
-				view.More = lettersPath + "?" + url.Values{"after": {strconv.FormatUint(view.Rows[shownLetters-1].Sequence, 10)}}.Encode()
-				return false
-			}
-			view.Rows = append(view.Rows, letterRowOf(queue, l))
-			return true
-		})
+		if view.Sort == "" {
+			after, _ := strconv.ParseUint(r.URL.Query().Get("after"), 10, 64) // wrong is 0
+			err = view.list(r.Context(), queue, after)
+		} else {
+			skip, _ := strconv.Atoi(r.URL.Query().Get("skip")) // wrong is 0
+			err = view.sort(r.Context(), queue, skip)
+		}
 	}
 	if err != nil {
 		c.failLetters(w, err)
 		return
 	}
 	p := c.page(r.Context(), "Dead letters", lettersPath, view)
+	p.Wide = true
 	p.Notice = c.notices.get(r.URL.Query().Get("did"))
 	c.render(w, http.StatusOK, "deadletters.html", p)
 }

@@ -34,6 +34,29 @@ type query struct {
 	// Session is a session key, "" for all.
 	Session string
 	Limit   int
+	// Sort is the order, "" for the newest first, or of a search the best.
+	Sort string
+}
+
+// experienceSorts are the orders of experiences.
+var experienceSorts = []option{{"", "newest"}, {"task", "task"}, {"confidence", "confidence"}, {"seen", "times seen"}, {"agent", "agent"}, {"oldest", "oldest"}}
+
+// experienceOrder compares experiences by each key.
+var experienceOrder = map[string]func(a, b experience.Experience) int{
+	"task":       byText(func(e experience.Experience) string { return e.Task }),
+	"confidence": byNumber(func(e experience.Experience) float64 { return e.Confidence }),
+	"seen":       byNumber(func(e experience.Experience) int { return e.Seen }),
+	"agent":      byText(func(e experience.Experience) string { return e.AgentID }),
+	"oldest":     byNumber(func(e experience.Experience) int64 { return e.CreatedAt.UnixNano() }),
+}
+
+// sortedExperiences bounds the experiences that are sorted: the newest.
+const sortedExperiences = 5000
+
+// Sorted returns the page of q in an order.
+func (q query) Sorted(sort string) string {
+	q.Sort, q.Limit = sort, defaultLimit
+	return q.URL()
 }
 
 // queryOf reads a query; invalid values get their defaults.
@@ -43,6 +66,7 @@ func queryOf(v url.Values) query {
 		Words:   strings.TrimSpace(v.Get("q")),
 		Agent:   strings.TrimSpace(v.Get("agent")),
 		Session: strings.TrimSpace(v.Get("session")),
+		Sort:    sortOf(v.Get("sort"), experienceSorts),
 	}
 	if !q.Status.Valid() {
 		q.Status = experience.Pending
@@ -65,6 +89,9 @@ func (q query) values() url.Values {
 	}
 	if q.Session != "" {
 		v.Set("session", q.Session)
+	}
+	if q.Sort != "" {
+		v.Set("sort", q.Sort)
 	}
 	if q.Limit != defaultLimit {
 		v.Set("limit", strconv.Itoa(q.Limit))
@@ -166,6 +193,8 @@ type listView struct {
 	Full bool
 	// At is the id of the experience to show first, "" for none.
 	At string
+	// Sorts are the orders.
+	Sorts []sortLink
 }
 
 // Reviewed is what the review page reads and changes (contract §12);
@@ -222,7 +251,7 @@ func (x *experiencesPage) list(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, "experiences not listed", err)
 		return
 	}
-	view := listView{Query: q, At: r.URL.Query().Get("at")}
+	view := listView{Query: q, At: r.URL.Query().Get("at"), Sorts: sortLinks(experienceSorts, q.Sort, q.Sorted)}
 	if len(found) > q.Limit {
 		found = found[:q.Limit]
 		more := q
@@ -236,6 +265,7 @@ func (x *experiencesPage) list(w http.ResponseWriter, r *http.Request) {
 		view.Cards = append(view.Cards, cardOf(e, now))
 	}
 	p := c.page(r.Context(), "Experiences", reviewPath, view)
+	p.Wide = true
 	p.Notice = c.notice(r.Context(), experiences, r.URL.Query())
 	c.render(w, http.StatusOK, "experiences.html", p)
 }
@@ -267,12 +297,19 @@ func (c *Console) fail(w http.ResponseWriter, what string, err error) {
 	c.message(w, http.StatusInternalServerError, "That did not work", "This page cannot be shown at present; see the log.")
 }
 
-// find returns at most limit experiences of a query.
+// find returns at most limit experiences of a query, in its order.
 func find(ctx context.Context, experiences Reviewed, q query, limit int) ([]experience.Experience, error) {
+	if q.Sort != "" {
+		order := q.Sort
+		q.Sort = ""
+		all, err := find(ctx, experiences, q, sortedExperiences)
+		sortBy(all, order, experienceOrder)
+		return all[:min(limit, len(all))], err
+	}
 	if q.Words != "" && q.Session == "" && q.Status == experience.Approved {
 		return experiences.Find(ctx, q.Words, q.Agent, limit)
 	}
-	if !q.Narrow() {
+	if !q.Narrow() && limit <= readAtOnce {
 		return experiences.List(ctx, q.Status, experience.Experience{}, limit)
 	}
 	var found []experience.Experience

@@ -82,7 +82,7 @@ var funcs = template.FuncMap{
 
 // pages are the templates, by file name.
 var pages = func() map[string]*template.Template {
-	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html", "templates/row.html", "templates/keys.html", "templates/plot.html"))
+	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html", "templates/row.html", "templates/keys.html", "templates/plot.html", "templates/list.html"))
 	out := make(map[string]*template.Template)
 	files, err := fs.Glob(templateFiles, "templates/*.html")
 	if err != nil {

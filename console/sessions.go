@@ -41,10 +41,37 @@ type sessionsView struct {
 	Hint  string
 	Hints []option
 	Rows  []sessionRow
+	// Sort is the order, "" for the one that changed last first.
+	Sort  string
+	Sorts []sortLink
 	// Total is the number of sessions that match.
 	Total int
 	// Older is the page of sessions that changed before these, "" for none.
 	Older string
+}
+
+// sessionSorts are the orders of sessions.
+var sessionSorts = []option{{"", "last change"}, {"name", "name"}, {"turns", "turns"}, {"intent", "intent"}, {"hint", "hint"}, {"agent", "agent"}}
+
+// sessionOrder compares sessions by each key.
+var sessionOrder = map[string]func(a, b store.Summary) int{
+	"name": byText(sessionName), "turns": byNumber(func(s store.Summary) int { return s.Turns }),
+	"intent": byText(func(s store.Summary) string { return s.Intent }), "hint": byText(func(s store.Summary) string { return s.Skip }),
+	"agent": byText(func(s store.Summary) string { return s.AgentID }),
+}
+
+// url returns the page in an order, from a session on.
+func (v sessionsView) url(sort string, skip int) string {
+	values := url.Values{}
+	for name, value := range map[string]string{"q": v.Words, "hint": v.Hint, "sort": sort} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	if skip > 0 {
+		values.Set("skip", strconv.Itoa(skip))
+	}
+	return strings.TrimSuffix(sessionsPath+"?"+values.Encode(), "?")
 }
 
 // sessionRow is a session in a list.
@@ -70,23 +97,20 @@ func (c *Console) listSessions(w http.ResponseWriter, r *http.Request) {
 	view := sessionsView{Words: strings.TrimSpace(r.URL.Query().Get("q")), Hint: known(r.URL.Query().Get("hint"), hints), Hints: hints}
 	list = slices.DeleteFunc(list, func(s store.Summary) bool { return !sessionFits(s, view.Words) || !hintFits(s, view.Hint) })
 	view.Total = len(list)
+	view.Sort = sortOf(r.URL.Query().Get("sort"), sessionSorts)
+	view.Sorts = sortLinks(sessionSorts, view.Sort, func(sort string) string { return view.url(sort, 0) })
+	sortBy(list, view.Sort, sessionOrder)
 	skip, _ := strconv.Atoi(r.URL.Query().Get("skip")) // wrong is 0
-	skip = min(max(skip, 0), len(list))
-	if list = list[skip:]; len(list) > shownSessions {
-		list = list[:shownSessions]
-		v := url.Values{"skip": {strconv.Itoa(skip + shownSessions)}}
-		if view.Words != "" {
-			v.Set("q", view.Words)
-		}
-		if view.Hint != "" {
-			v.Set("hint", view.Hint)
-		}
-		view.Older = sessionsPath + "?" + v.Encode()
+	list, more := section(list, skip, shownSessions)
+	if more {
+		view.Older = view.url(view.Sort, max(skip, 0)+shownSessions)
 	}
 	for _, s := range list {
 		view.Rows = append(view.Rows, sessionRow{s, sessionName(s), line(conversation.Latest(s.Input))})
 	}
-	c.render(w, http.StatusOK, "sessions.html", c.page(r.Context(), "Sessions", sessionsPath, view))
+	p := c.page(r.Context(), "Sessions", sessionsPath, view)
+	p.Wide = true
+	c.render(w, http.StatusOK, "sessions.html", p)
 }
 
 func sessionName(s store.Summary) string {

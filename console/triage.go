@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,12 +93,37 @@ type triageQuery struct {
 	Group, Verdict, Mark, Since string
 	// Before is the decision after which the page continues, "" on the first page.
 	Before string
+	// Sort is the order, "" for the newest first; Skip is where the page begins in another
+	// one.
+	Sort string
+	Skip int
+}
+
+// triageSorts are the orders of decisions.
+var triageSorts = []option{{"", "time"}, {"text", "message"}, {"group", "group"}, {"decision", "decision"}, {"reason", "reason"}, {"took", "time taken"}}
+
+// triageOrder compares decisions by each key.
+var triageOrder = map[string]func(a, b decided) int{
+	"text": byText(func(d decided) string { return d.Text }), "group": byText(func(d decided) string { return d.Group }),
+	"decision": byText(func(d decided) string { return d.Verdict }), "reason": byText(func(d decided) string { return d.Reason }),
+	"took": byNumber(func(d decided) float64 { return d.ElapsedMs }),
+}
+
+// Sorted returns the first page of q in an order.
+func (q triageQuery) Sorted(sort string) string {
+	q.Before, q.Sort, q.Skip = "", sort, 0
+	return q.URL()
 }
 
 func triageQueryOf(v url.Values) triageQuery {
 	q := triageQuery{
 		Group: strings.TrimSpace(v.Get("group")), Verdict: known(v.Get("decision"), decisions), Mark: known(v.Get("mark"), judged),
 		Since: periodOf(v.Get("since")).Value,
+	}
+	if q.Sort = sortOf(v.Get("sort"), triageSorts); q.Sort != "" {
+		q.Skip, _ = strconv.Atoi(v.Get("skip")) // wrong is 0
+		q.Skip = max(q.Skip, 0)
+		return q // other pages of an order are no pages of time
 	}
 	if _, ok := keyOf(v.Get("before")); ok {
 		q.Before = v.Get("before")
@@ -108,23 +134,26 @@ func triageQueryOf(v url.Values) triageQuery {
 // URL returns the page that lists q.
 func (q triageQuery) URL() string {
 	v := url.Values{}
-	for name, value := range map[string]string{"group": q.Group, "decision": q.Verdict, "mark": q.Mark, "since": q.Since, "before": q.Before} {
+	for name, value := range map[string]string{"group": q.Group, "decision": q.Verdict, "mark": q.Mark, "since": q.Since, "before": q.Before, "sort": q.Sort} {
 		if value != "" {
 			v.Set(name, value)
 		}
+	}
+	if q.Skip > 0 {
+		v.Set("skip", strconv.Itoa(q.Skip))
 	}
 	return strings.TrimSuffix(triagePath+"?"+v.Encode(), "?")
 }
 
 // First returns the first page of q.
 func (q triageQuery) First() string {
-	q.Before = ""
+	q.Before, q.Skip = "", 0
 	return q.URL()
 }
 
 // Narrow reports whether q filters anything out.
 func (q triageQuery) Narrow() bool {
-	q.Before = ""
+	q.Before, q.Sort, q.Skip = "", "", 0
 	return q != triageQuery{}
 }
 
@@ -217,6 +246,18 @@ type triageView struct {
 	// Older is the page of older decisions, "" for none.
 	Older string
 	At    string
+	Sorts []sortLink
+	Saved []link
+}
+
+// savedDecisions are filters that people often want.
+var savedDecisions = []struct {
+	name string
+	q    triageQuery
+}{
+	{"not marked", triageQuery{Mark: unmarked}},
+	{"missed", triageQuery{Verdict: state.Skip, Mark: markedWrong}},
+	{"wasted", triageQuery{Verdict: state.Respond, Mark: markedWrong}},
 }
 
 func (t *triagePage) list(w http.ResponseWriter, r *http.Request) {
@@ -231,7 +272,11 @@ func (t *triagePage) list(w http.ResponseWriter, r *http.Request) {
 	for i := range view.Cards {
 		view.Cards[i].Back, view.Cards[i].Next = view.Query.URL(), view.Cards[min(i+1, len(view.Cards)-1)].ID()
 	}
+	for _, s := range savedDecisions {
+		view.Saved = append(view.Saved, link{Path: s.q.URL(), Name: s.name})
+	}
 	p := c.page(r.Context(), "Triage", triagePath, view)
+	p.Wide = true
 	p.Notice = c.notices.get(r.URL.Query().Get("did"))
 	c.render(w, http.StatusOK, "triage.html", p)
 }
@@ -263,9 +308,9 @@ func (t *triagePage) read(ctx context.Context, view *triageView) error {
 		days[day].Add(d, one.Right)
 		view.Total.Add(d, one.Right)
 		if view.Query.has(one) {
-			// They come in no order. Only the newest are kept.
-			if found = append(found, one); len(found) > 4*shownDecisions {
-				found = newest(found)
+			// They come in no order. Only those of this page and before it are kept.
+			if found = append(found, one); len(found) > 4*(shownDecisions+view.Query.Skip) {
+				found = view.Query.first(found)
 			}
 		}
 		return nil
@@ -286,22 +331,28 @@ func (t *triagePage) read(ctx context.Context, view *triageView) error {
 	}
 	slices.SortFunc(view.Days, func(a, b dayRow) int { return strings.Compare(b.Day, a.Day) })
 	view.Days = view.Days[:min(len(view.Days), shownDays)]
-	if found = newest(found); len(found) > shownDecisions {
-		found = found[:shownDecisions]
+	found, more := section(view.Query.first(found), view.Query.Skip, shownDecisions)
+	if more {
 		older := view.Query
-		older.Before = keyText(found[shownDecisions-1].key())
+		if older.Sort != "" {
+			older.Skip += shownDecisions
+		} else {
+			older.Before = keyText(found[shownDecisions-1].key())
+		}
 		view.Older = older.URL()
 	}
+	view.Sorts = sortLinks(triageSorts, view.Query.Sort, view.Query.Sorted)
 	for _, d := range found {
 		view.Cards = append(view.Cards, triageCard{decided: d})
 	}
 	return nil
 }
 
-// newest sorts decisions, newest first, and returns one more than a page lists.
-func newest(found []decided) []decided {
+// first sorts decisions, and returns those up to the end of the page and one more.
+func (q triageQuery) first(found []decided) []decided {
 	slices.SortFunc(found, func(a, b decided) int { return b.key().Compare(a.key()) })
-	return found[:min(len(found), shownDecisions+1)]
+	sortBy(found, q.Sort, triageOrder)
+	return found[:min(len(found), q.Skip+shownDecisions+1)]
 }
 
 // judge publishes the verdict of a form on a decision, and redirects

@@ -33,6 +33,25 @@ type turnQuery struct {
 	// Before and Changed identify the next page: the beginning of the last turn,
 	// and the last change of the session to continue with; "" on the first page.
 	Before, Changed string
+	// Sort is the order, "" for the newest first; Skip is where the page begins in another
+	// one.
+	Sort string
+	Skip int
+}
+
+// turnSorts are the orders of turns.
+var turnSorts = []option{{"", "time"}, {"text", "message"}, {"intent", "intent"}, {"confidence", "confidence"}, {"hint", "hint"}, {"session", "session"}}
+
+// turnOrder compares turns by each key.
+var turnOrder = map[string]func(a, b row) int{
+	"text": byText(func(r row) string { return r.Text }), "intent": byText(func(r row) string { return r.Intent }),
+	"confidence": byNumber(func(r row) float64 {
+		if r.Confidence == nil {
+			return -1
+		}
+		return *r.Confidence
+	}),
+	"hint": byText(func(r row) string { return r.Skip }), "session": byText(func(r row) string { return r.Session }),
 }
 
 // period is a time range up to now.
@@ -112,6 +131,11 @@ func turnQueryOf(v url.Values) turnQuery {
 	if v.Get("sample") != "" {
 		q.Sample = "1"
 	}
+	if q.Sort = sortOf(v.Get("sort"), turnSorts); q.Sort != "" {
+		q.Skip, _ = strconv.Atoi(v.Get("skip")) // wrong is 0
+		q.Skip = max(q.Skip, 0)
+		return q // other pages of an order are no pages of time
+	}
 	if _, ok := keyOf(v.Get("before")); ok {
 		q.Before = v.Get("before")
 	}
@@ -136,13 +160,22 @@ func (q turnQuery) Values() string {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"intent": q.Intent, "source": q.Source, "session": q.Session, "feedback": q.Feedback, "hint": q.Hint,
-		"below": q.Below, "since": q.Since, "sample": q.Sample, "before": q.Before, "changed": q.Changed,
+		"below": q.Below, "since": q.Since, "sample": q.Sample, "before": q.Before, "changed": q.Changed, "sort": q.Sort,
 	} {
 		if value != "" {
 			v.Set(name, value)
 		}
 	}
+	if q.Skip > 0 {
+		v.Set("skip", strconv.Itoa(q.Skip))
+	}
 	return v.Encode()
+}
+
+// Sorted returns the first page of q in an order.
+func (q turnQuery) Sorted(sort string) string {
+	q.Before, q.Changed, q.Sort, q.Skip = "", "", sort, 0
+	return q.URL()
 }
 
 // URL returns the page that lists q.
@@ -150,13 +183,13 @@ func (q turnQuery) URL() string { return strings.TrimSuffix(turnsPath+"?"+q.Valu
 
 // First returns the first page of q.
 func (q turnQuery) First() string {
-	q.Before, q.Changed = "", ""
+	q.Before, q.Changed, q.Skip = "", "", 0
 	return q.URL()
 }
 
 // Narrow reports whether q filters anything out.
 func (q turnQuery) Narrow() bool {
-	q.Before, q.Changed = "", ""
+	q.Before, q.Changed, q.Sort, q.Skip = "", "", "", 0
 	return q != turnQuery{}
 }
 
@@ -169,7 +202,7 @@ func (q turnQuery) record(now time.Time) record.Query {
 	if below, err := strconv.ParseFloat(q.Below, 64); err == nil {
 		out.Filter.Below = &below
 	}
-	if q.Sample != "" {
+	if q.Sample != "" || q.Sort != "" {
 		out.Limit = record.MaxTurns
 	}
 	if length := periodOf(q.Since).Length; length > 0 {
@@ -198,6 +231,19 @@ type turnsView struct {
 	Older, Further  string
 	Sessions, Turns int
 	At              string
+	Sorts           []sortLink
+	Saved           []link
+}
+
+// savedTurns are filters that people often want.
+var savedTurns = []struct {
+	name string
+	q    turnQuery
+}{
+	{"unsure, not marked", turnQuery{Below: "0.7", Feedback: record.FeedbackNone}},
+	{"marked wrong", turnQuery{Feedback: payload.VerdictWrong}},
+	{"without a hint", turnQuery{Hint: record.HintNone}},
+	{"ten random ones of 24 hours", turnQuery{Since: "24h", Sample: "1"}},
 }
 
 // turnCard is a turn that a person may judge.
@@ -227,15 +273,30 @@ func (c *Console) listTurns(w http.ResponseWriter, r *http.Request) {
 		slices.Reverse(found.Entries) // newest first
 		found.More, found.Rest = false, time.Time{}
 	}
-	for _, e := range found.Entries {
-		view.Cards = append(view.Cards, turnCard{row: rowOf(e, source.MinConfidence()), Back: q.URL()})
+	rows := make([]row, len(found.Entries))
+	for i, e := range found.Entries {
+		rows[i] = rowOf(e, source.MinConfidence())
+	}
+	if sortBy(rows, q.Sort, turnOrder); q.Sort != "" && q.Sample == "" {
+		rows, found.More = section(rows, q.Skip, shownTurns)
+	}
+	for _, one := range rows {
+		view.Cards = append(view.Cards, turnCard{row: one, Back: q.URL()})
+	}
+	view.Sorts = sortLinks(turnSorts, q.Sort, q.Sorted)
+	for _, s := range savedTurns {
+		view.Saved = append(view.Saved, link{Path: s.q.URL(), Name: s.name})
 	}
 	for i := range view.Cards {
 		view.Cards[i].Next = view.Cards[min(i+1, len(view.Cards)-1)].ID
 	}
 	if found.More {
 		older := q
-		older.Before = keyText(found.Entries[len(found.Entries)-1].Began())
+		if q.Sort != "" {
+			older.Skip += shownTurns
+		} else {
+			older.Before = keyText(found.Entries[len(found.Entries)-1].Began())
+		}
 		view.Older = older.URL()
 	}
 	if !found.Rest.IsZero() {

@@ -357,7 +357,7 @@ func TestARandomSampleIsForMarking(t *testing.T) {
 			Intent: "MAIL", Name: "Mail", Confidence: 0.9, Source: payload.SourceLocal,
 		}))
 	}
-	require.Contains(t, body(t, s.get("/turns")), `href="/turns?since=24h&amp;sample=1"`)
+	require.Contains(t, body(t, s.get("/turns")), `href="/turns?sample=1&amp;since=24h"`)
 	page := body(t, s.get("/turns?since=24h&sample=1"))
 	require.Equal(t, 10, strings.Count(page, `<li class="card turn"`))
 	require.Contains(t, page, "Mark all of them")

@@ -100,8 +100,7 @@
   // choose goes to the field for the right intent.
   function choose() {
     const field = $(pick, current() ?? document.createElement('p'));
-    const box = field?.closest('details');
-    if (box) box.open = true;
+    field?.closest('.card').classList.add('chosen'); // its details show
     field?.focus();
   }
 

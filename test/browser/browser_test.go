@@ -302,7 +302,7 @@ func TestEverythingWorksWithoutScript(t *testing.T) {
 	do(
 		t, ctx,
 		navigate(serve(t, "", memory)+"/experiences"),
-		click(`#e-`+ids[1]+` button[name="approve"]`), text(".notice", "Approved"), gone(ids[1]),
+		click(`#e-`+ids[1]+` .when a`), click(`#e-`+ids[1]+` button[name="approve"]`), text(".notice", "Approved"), gone(ids[1]),
 		click(`.undo button`), text(".notice", "Pending again"), there(ids[1]),
 		click(`#e-`+ids[2]+` input[type="checkbox"]`), holds(`document.querySelectorAll(":checked").length === 1`),
 		click(`#e-`+ids[3]+` input[type="checkbox"]`), holds(`document.querySelectorAll(":checked").length === 2`),

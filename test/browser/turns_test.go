@@ -190,7 +190,7 @@ func TestDecisionsOfTheGateAreJudged(t *testing.T) {
 			} else {
 				_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 				require.NoError(t, err)
-				do(t, ctx, navigate(c.base+"/triage"), click(`.card:nth-child(3) button[name="wrong"]`), marked)
+				do(t, ctx, navigate(c.base+"/triage"), click(`.card:nth-child(3) .when a`), click(`.card:nth-child(3) button[name="wrong"]`), marked)
 			}
 			do(
 				t, ctx, text(".card:nth-child(3) .mark", "wrong"), holds(`!document.querySelector("main img") && document.title !== "owned"`),
@@ -213,9 +213,9 @@ func TestTurnsAreJudgedWithoutScript(t *testing.T) {
 	require.NoError(t, err)
 	do(
 		t, ctx, navigate(c.base+"/turns"), text(".card:first-child .said", markup),
-		click(`.card:nth-child(2) summary`), click(`.card:nth-child(2) button[name="wrong"]`), text(".notice", "Marked wrong"), text(".card:nth-child(2) .mark", "wrong"),
-		click(`.card:nth-child(2) summary`), click(`.card:nth-child(2) button[name="right"]`), text(".notice", "Marked right"), text(".card:nth-child(2) .mark", "right"),
-		click(`.card:first-child .when a`), text("h1", "s"), text(".card .message", markup),
+		click(`.card:nth-child(2) .when a`), click(`.card:nth-child(2) button[name="wrong"]`), text(".notice", "Marked wrong"), text(".card:nth-child(2) .mark", "wrong"),
+		click(`.card:nth-child(2) .when a`), click(`.card:nth-child(2) button[name="right"]`), text(".notice", "Marked right"), text(".card:nth-child(2) .mark", "right"),
+		click(`.card:first-child .when a`), click(`.card:first-child .panel a.open`), text("h1", "s"), text(".card .message", markup),
 		click(`.filter a`), text("h1", "Sessions"), text(".card", markup),
 		holds(`!document.querySelector("main img") && document.title !== "owned"`),
 	)
@@ -259,8 +259,14 @@ func TestAScreenShowsTwentyFiveTurns(t *testing.T) {
 	do(t, ctx, navigate(base+"/turns"), holds(`document.querySelectorAll(".card").length === 30`))
 	require.GreaterOrEqual(t, eval[float64](t, ctx, `[...document.querySelectorAll(".card")].filter((card) => card.getBoundingClientRect().bottom <= innerHeight).length`), 25.0)
 	// The chosen one shows its whole message.
-	whole := holds(`(() => { const said = document.querySelector(".card:nth-child(5) .said"); return said.scrollWidth <= said.clientWidth; })()`)
+	whole := holds(`(() => { const panel = document.querySelector(".card:nth-child(5) .panel"), box = panel.getBoundingClientRect(), words = panel.querySelector(".words");
+		return box.left > document.querySelector(".dense").getBoundingClientRect().right && box.bottom < innerHeight && words.scrollWidth <= words.clientWidth && words.textContent.length > 150; })()`)
 	do(t, ctx, press("jjjjj"), whole)
+	// A click on a row chooses it, and moves nothing.
+	const seventh = `document.querySelector(".card:nth-child(7)").getBoundingClientRect().top`
+	before := eval[float64](t, ctx, seventh)
+	do(t, ctx, click(`.card:nth-child(7) .said`), holds(`document.activeElement.matches(".card:nth-child(7)") && document.querySelector(".card:nth-child(7) .panel").offsetHeight > 0 && document.querySelector(".card:nth-child(5) .panel").offsetHeight === 0`))
+	require.InDelta(t, before, eval[float64](t, ctx, seventh), 0.5)
 }
 
 func TestTheHeaderIsTheSameOnEveryPage(t *testing.T) {
