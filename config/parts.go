@@ -76,13 +76,23 @@ func putFields(o part.Object, settings any, values map[string]any) error {
 		case i < 0:
 			wrong = append(wrong, fmt.Sprintf("unknown field %q", name))
 		case values[name] != nil && !fields[i].Put(settings, values[name]):
-			wrong = append(wrong, name+" must be "+fields[i].Allowed)
+			wrong = append(wrong, wrongField(fields[i], values[name]))
 		}
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(wrong, "; "))
+}
+
+// wrongField returns what is wrong with the value of a field.
+func wrongField(f part.Field, value any) string {
+	if f.Wrong != nil {
+		if wrong := f.Wrong(value); wrong != "" {
+			return f.Name + ": " + wrong
+		}
+	}
+	return f.Name + " must be " + f.Allowed
 }
 
 // keepObject keeps the fields of a part that need a restart as they are in a running

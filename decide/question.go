@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -66,7 +67,7 @@ type Question struct {
 // ParseBatch reads a batch in the form of the wire. Errors are [ErrNotJSON] and
 // [ErrForm].
 func ParseBatch(body []byte) (Batch, error) {
-	if !json.Valid(body) {
+	if !utf8.Valid(body) || !json.Valid(body) {
 		return Batch{}, ErrNotJSON
 	}
 	root := gjson.ParseBytes(body)
@@ -79,6 +80,10 @@ func ParseBatch(body []byte) (Batch, error) {
 	var out Batch
 	err := each(root, func(name string, v gjson.Result) error {
 		switch name {
+		case "model": // which one answers is not asked
+			if v.Type != gjson.String && v.Type != gjson.Null {
+				return form("model must be a text")
+			}
 		case "state":
 			out.State = json.RawMessage(v.Raw)
 		case "questions":

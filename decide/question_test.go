@@ -41,6 +41,7 @@ func TestForm(t *testing.T) {
 		{"an empty key", `{"state":[],"questions":{"":{"type":"noul"}}}`, ""},
 
 		{"a list", `[]`, "must be an object"},
+		{"a number as model", `{"model":7,"state":"","questions":{"q":{"type":"noul"}}}`, "model must be a text"},
 		{"no state", `{"questions":{"q":{"type":"noul"}}}`, "state is missing"},
 		{"no questions", `{"state":""}`, "there must be a question"},
 		{"no question", `{"state":"","questions":{}}`, "there must be a question"},

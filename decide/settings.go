@@ -2,7 +2,9 @@ package decide
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"slices"
 
 	"intenthint/model"
 	"intenthint/part"
@@ -67,37 +69,61 @@ var rules = part.Rule[map[string]Rule]{
 		object, ok := value.(map[string]any)
 		out := make(map[string]Rule, len(object))
 		for name, v := range object {
-			fields, isObject := v.(map[string]any)
-			rule, valid := parseRule(fields)
-			out[name], ok = rule, ok && isObject && valid
+			rule, wrong := parseRule(v)
+			out[name], ok = rule, ok && wrong == ""
 		}
 		return out, ok
 	},
+	Wrong: func(value any) string {
+		object, _ := value.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if _, wrong := parseRule(object[name]); wrong != "" {
+				return fmt.Sprintf("%q: %s", name, wrong)
+			}
+		}
+		return ""
+	},
 }
 
-func parseRule(fields map[string]any) (r Rule, ok bool) {
-	ok = true
-	for name, v := range fields {
-		s, isText := v.(string)
-		switch name {
-		case "name":
-			r.Name, ok = s, ok && isText
-		case "focus":
-			r.Focus, ok = s, ok && isText
-		case "teacher":
-			r.Teacher, ok = s, ok && isText && (s == "" || part.IsModel(s))
-		case "target":
-			n, isNumber := v.(float64)
-			r.Target, ok = n, ok && isNumber && n >= 0.5 && n <= 0.999
-		case "record":
-			r.Record, ok = s, ok && (s == RecordText || s == RecordHash || s == RecordOff)
-		case "zero":
-			r.Zero, ok = s, ok && (s == zeroTopic || s == RecordOff)
-		default:
-			ok = false
+// ruleFields are the fields of a rule; each takes a value, and reports whether it is
+// allowed.
+var ruleFields = map[string]ruleField{
+	"name":    fieldOf(part.Text, func(r *Rule) *string { return &r.Name }),
+	"focus":   fieldOf(part.Text, func(r *Rule) *string { return &r.Focus }),
+	"teacher": fieldOf(part.Model, func(r *Rule) *string { return &r.Teacher }),
+	"target":  fieldOf(part.Number(0.5, 0.999), func(r *Rule) *float64 { return &r.Target }),
+	"record":  fieldOf(part.OneOf(RecordText, RecordHash, RecordOff), func(r *Rule) *string { return &r.Record }),
+	"zero":    fieldOf(part.OneOf(zeroTopic, RecordOff), func(r *Rule) *string { return &r.Zero }),
+}
+
+type ruleField struct {
+	allowed string
+	put     func(r *Rule, value any) (ok bool)
+}
+
+func fieldOf[T any](rule part.Rule[T], at func(*Rule) *T) ruleField {
+	return ruleField{rule.Allowed, func(r *Rule, value any) (ok bool) {
+		*at(r), ok = rule.Parse(value)
+		return ok
+	}}
+}
+
+// parseRule reads the settings of one rubric, and returns what is wrong with them.
+func parseRule(value any) (r Rule, wrong string) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return r, "must be an object"
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		field, known := ruleFields[name]
+		switch {
+		case !known:
+			return r, fmt.Sprintf("unknown field %q", name)
+		case !field.put(&r, fields[name]):
+			return r, name + " must be " + field.allowed
 		}
 	}
-	return r, ok
+	return r, ""
 }
 
 // Make returns the settings of a program. The error is that of the providers; a model

@@ -19,6 +19,9 @@ type Rule[T any] struct {
 	Allowed string
 	// Parse returns a value that JSON has decoded; ok is false if it is not allowed.
 	Parse func(value any) (v T, ok bool)
+	// Wrong returns what is wrong inside a value that is not allowed; nil, or "", to say
+	// that it must be Allowed.
+	Wrong func(value any) string
 	// Show returns what JSON encodes; nil means the value itself.
 	Show func(T) any
 

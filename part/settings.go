@@ -44,6 +44,8 @@ type Field struct {
 	// nothing is set, if the value is not allowed. Get returns what JSON encodes.
 	Put func(settings, value any) (ok bool)
 	Get func(settings any) any
+	// Wrong is that of the [Rule].
+	Wrong func(value any) string
 	// copy sets the field to that of other settings.
 	copy func(to, from any)
 }
@@ -53,7 +55,7 @@ func Set[S, T any](name string, at func(*S) *T, def T, r Rule[T], help string) D
 	return Declaration[S]{
 		def: func(s *S) { *at(s) = def },
 		Field: Field{
-			Name: name, Allowed: r.Allowed, Help: help, Model: r.model,
+			Name: name, Allowed: r.Allowed, Help: help, Model: r.model, Wrong: r.Wrong,
 			Put: func(settings, value any) bool {
 				v, ok := r.Parse(value)
 				if ok {
