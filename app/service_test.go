@@ -16,7 +16,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/app"
 	"intenthint/app/apptest"
+	"intenthint/internal/events"
 	"intenthint/internal/golden"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
@@ -87,11 +89,17 @@ func TestCapturedTurns(t *testing.T) {
 			require.Equal(t, 1, model.Count())
 
 			path := filepath.Join(s.Config.Store.SessionsDir, session+".json")
-			var data []byte
 			s.Eventually("the turn is complete", func() bool {
-				data, _ = os.ReadFile(path)
+				data, _ := os.ReadFile(path)
 				return bytes.Contains(data, []byte(row.done))
 			})
+			// What the agent's models took may come after the end of the run.
+			s.Eventually("all events are applied", func() bool {
+				place, err := events.Where(t.Context(), s.JS, app.Layout(s.Config))
+				return err == nil && place.Applied == place.Last
+			})
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
 			info, err := os.Stat(path)
 			require.NoError(t, err)
 			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
