@@ -117,8 +117,13 @@ func (r *rebuilder) wait(ctx context.Context, pause time.Duration, failed bool) 
 // that later events need no replay.
 func (r *rebuilder) begin(ctx context.Context, sessions store.Store) error {
 	place, err := events.Where(ctx, r.js, r.layout)
-	if err == nil && place.Delivered == 0 {
-		_, err = r.whole(ctx, sessions, false)
+	if err != nil || place.Delivered > 0 {
+		return err
+	}
+	ok, err := r.whole(ctx, sessions, false)
+	if ok {
+		// An older process that had been here would have begun the store.
+		r.vouched.began(view{known: true}, place)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -82,4 +83,28 @@ func sumOf(t *testing.T, m *Metrics) (sum float64) {
 		}
 	}
 	return sum
+}
+
+// A durable that lets all processes together hold one event is named at the start.
+func TestABoundOfOneUnacknowledgedEventIsNamed(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	b, err := bus.Open(t.Context(), bus.Options{URL: ns.ClientURL(), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	layout := bus.Layout{Prefix: "openclaw", Stream: "EVENTS", QueueGroup: "q"}
+	_, err = bus.Provision(t.Context(), b.JS, layout)
+	require.NoError(t, err)
+	durable, err := b.JS.Consumer(t.Context(), layout.Stream, layout.QueueGroup)
+	require.NoError(t, err)
+	config := durable.CachedInfo().Config
+	config.MaxAckPending = 1
+	_, err = b.JS.UpdateConsumer(t.Context(), layout.Stream, config)
+	require.NoError(t, err)
+
+	var log bytes.Buffer
+	require.NoError(t, provision(t.Context(), b, layout, slog.New(slog.NewTextHandler(&log, nil))))
+	require.Contains(t, log.String(), "level=WARN")
+	require.Contains(t, log.String(), "max_ack_pending")
+	require.Contains(t, log.String(), "all processes together hold at most 1 events at a time, which is slow")
 }

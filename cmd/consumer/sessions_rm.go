@@ -69,11 +69,16 @@ func (c *sessionsRmCmd) Run(inv *cli.Invocation) error {
 	if err := inv.Confirm(question(chosen), c.Yes); err != nil {
 		return err
 	}
+	left := map[string]bool{} // the keys of sessions that are not gone
 	for _, s := range chosen {
+		if left[s.name] {
+			continue // it goes with the last session of the key
+		}
 		done, err := forgetter.Forget(inv.Ctx, s.name, s.key)
 		switch {
 		case err != nil && !done.Whole:
-			failed = append(failed, notGone(s.name, done, err))
+			left[s.key] = true
+			failed = append(failed, notGone(s, done, err))
 		case err != nil:
 			failed = append(failed, err)
 			fallthrough
@@ -88,12 +93,15 @@ func (c *sessionsRmCmd) Run(inv *cli.Invocation) error {
 }
 
 // notGone is the error for a session of which something may be left.
-func notGone(name string, done app.Forgotten, err error) error {
-	so := "nothing of it is removed yet"
+func notGone(s condemned, done app.Forgotten, err error) error {
+	name, so := text.OneLine(s.name, 200), "nothing of it is removed yet"
 	if !done.Nothing() {
 		so = "removed so far: " + describeForgotten(done)
 	}
-	return fmt.Errorf("session %s is not gone (%s); run consumer sessions rm again for it: %w", text.OneLine(name, 200), so, err)
+	if !s.listed {
+		return fmt.Errorf("the sessions of %[1]s are removed, but events that have only this key may be left; run consumer sessions rm %[1]s: %[2]w", name, err)
+	}
+	return fmt.Errorf("session %s is not gone (%s); run consumer sessions rm again for it: %w", name, so, err)
 }
 
 // choose returns the sessions that the arguments name, and the arguments that
