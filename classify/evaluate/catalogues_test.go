@@ -126,14 +126,14 @@ func TestOwnCatalogues(t *testing.T) {
 			all.add(outcomes)
 			t.Logf("%+v, forced %.2f, ECE %.2f", c, evaluate.Measure(outcomes).AccuracyForced, evaluate.ECE(outcomes))
 			if name == "helpdesk-names" { // names alone: silence or right
-				require.GreaterOrEqual(t, c.right, 12)
+				require.GreaterOrEqual(t, c.right, 15)
 				require.LessOrEqual(t, c.wrong+c.silenced+c.misled, 2)
 			}
 		})
 	}
 	t.Logf("all: %+v", all)
-	require.GreaterOrEqual(t, all.right, 88, "of %d that fit an intent", all.fit)
-	require.LessOrEqual(t, all.wrong, 16)
+	require.GreaterOrEqual(t, all.right, 94, "of %d that fit an intent", all.fit)
+	require.LessOrEqual(t, all.wrong, 15)
 	require.LessOrEqual(t, all.silenced, 1)
-	require.LessOrEqual(t, all.misled, 14, "of %d that fit none", all.strange)
+	require.LessOrEqual(t, all.misled, 12, "of %d that fit none", all.strange)
 }

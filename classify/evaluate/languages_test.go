@@ -28,14 +28,14 @@ func TestLanguages(t *testing.T) {
 		lang              string
 		least, leastRight float64
 	}{
-		{"hu", 0.45, 0.85},
-		{"el", 0.55, 0.85},
-		{"uk", 0.60, 0.88},
-		{"vi", 0.60, 0.88},
-		{"id", 0.70, 0.90},
-		{"th", 0.70, 0.85},
-		{"he", 0.55, 0.85},
-		{"fa", 0.60, 0.88},
+		{"hu", 0.55, 0.90},
+		{"el", 0.60, 0.90},
+		{"uk", 0.68, 0.90},
+		{"vi", 0.72, 0.90},
+		{"id", 0.80, 0.90},
+		{"th", 0.80, 0.90},
+		{"he", 0.55, 0.90},
+		{"fa", 0.62, 0.90},
 	} {
 		t.Run(row.lang, func(t *testing.T) {
 			require.Len(t, byLanguage[row.lang], 86)

@@ -211,8 +211,8 @@ func TestAsksAroundPastes(t *testing.T) {
 			if *pasteTable {
 				fmt.Printf("%6d %-14s clear %d/%d vague %d/%d\n", size, way.name, s.clear, s.nClear, s.vague, s.nVague)
 			}
-			require.GreaterOrEqual(t, s.clear, s.nClear*98/100, "%d %s: %s", size, way.name, s.missed)
-			require.GreaterOrEqual(t, s.vague, s.nVague*2/3, "%d %s: %s", size, way.name, s.missed)
+			require.GreaterOrEqual(t, s.clear, s.nClear-1, "%d %s: %s", size, way.name, s.missed)
+			require.GreaterOrEqual(t, s.vague, s.nVague*3/4, "%d %s: %s", size, way.name, s.missed)
 		}
 	}
 }

@@ -63,6 +63,7 @@ type Trusted struct {
 // probabilities.
 type evidence struct {
 	signals signals // of a [Trust]
+	from    signals // which the probabilities are computed from
 	vectors bool
 	runs    float64 // share of the runs of characters, by worth, that the catalogue uses
 	// near is the cosine of the words to the nearest example of the fallback.
@@ -74,7 +75,7 @@ type evidence struct {
 // evidence returns what is known of the message that sc has read, given the signals that
 // the verdict's probabilities are computed from.
 func (m *Model) evidence(sc *scratch, v *verdict, from *signals, vectors bool) evidence {
-	e := evidence{vectors: vectors, read: true}
+	e := evidence{from: *from, vectors: vectors, read: true}
 	s := &e.signals
 	s[trustBias] = 1
 	s[trustLength] = math.Log1p(float64(sc.nWords))
