@@ -235,7 +235,7 @@ func TestKnowHubEntryThatCannotBeRead(t *testing.T) {
 
 func TestKnowHubInFrontOfAPrompt(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"HINT_KNOWHUB": hubOn, "HINT_REPEAT": "changed"})
+	s := apptest.Start(t, map[string]string{"HINT_KNOWHUB": hubOn, "HINT_REPEAT": "changed", "HINT_MIN_CONFIDENCE": "0"})
 	post(t, apiOf(t, s)+"/api/submit", experienceOf("Deploy the alpha"))
 	ask := func(run, prompt, key string) string {
 		msg := s.Ask(payload.Envelope{
@@ -256,7 +256,7 @@ func TestKnowHubInFrontOfAPrompt(t *testing.T) {
 
 func TestKnowHubRecallApartFromTheHint(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, map[string]string{"HINT_KNOWHUB": hubOn, "HINT_REPEAT": "changed"})
+	s := apptest.Start(t, map[string]string{"HINT_KNOWHUB": hubOn, "HINT_REPEAT": "changed", "HINT_MIN_CONFIDENCE": "0"})
 	post(t, apiOf(t, s)+"/api/submit", experienceOf("Deploy the alpha"))
 	ask := func(name, run, more string) string {
 		body, err := json.Marshal(payload.Envelope{
