@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 
 	"intenthint/internal/text"
@@ -269,6 +270,51 @@ func (s *stripper) headed(text string, i int) int {
 		}
 	}
 	return end
+}
+
+func (r *reading) note(frame, removed string) {
+	if r != nil && r.explain {
+		r.removed = append(r.removed, Removal{Frame: frame, Text: removed})
+	}
+}
+
+// context notes a headed block, and what it quotes.
+func (r *reading) context(heading, body string) {
+	if r == nil {
+		return
+	}
+	r.note("context block", heading+body)
+	r.sender(body)
+	switch {
+	case strings.HasPrefix(heading, "Forwarded"), strings.HasPrefix(heading, "Reply"), strings.HasPrefix(heading, "Replied"),
+		strings.HasPrefix(heading, "Thread starter"):
+		r.quoted = append(r.quoted, bodies(body)...)
+	}
+}
+
+// bodies returns the texts of the messages in a block's JSON.
+func bodies(block string) []string {
+	begin, end := strings.IndexAny(block, "{["), strings.LastIndexAny(block, "}]")
+	if begin < 0 || end < begin {
+		return nil
+	}
+	type message struct {
+		Body string `json:"body"`
+	}
+	raw := []byte(block[begin : end+1])
+	var one message
+	if json.Unmarshal(raw, &one) == nil {
+		return []string{one.Body}
+	}
+	var several []message
+	if json.Unmarshal(raw, &several) != nil {
+		return nil
+	}
+	out := make([]string, 0, len(several))
+	for _, m := range several {
+		out = append(out, m.Body)
+	}
+	return out
 }
 
 // listsMessages reports whether lines may stand below a heading in place of JSON.
