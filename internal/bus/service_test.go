@@ -378,6 +378,7 @@ func TestTooLargeReply(t *testing.T) {
 	s := startService(t, b, func(context.Context, Request) Reply {
 		return Reply{Body: make([]byte, b.NC.MaxPayload()+1), Header: nats.Header{subjects.HeaderIntent: {"CODE"}}}
 	})
+	require.Zero(t, s.endpoints["before_prompt_build"].stats().AverageMs, "a number also without requests")
 	reply, err := client(t, b).Request("openclaw.request.before_prompt_build.main", nil, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, "{}", string(reply.Data))
@@ -386,6 +387,7 @@ func TestTooLargeReply(t *testing.T) {
 	require.Equal(t, "CODE", reply.Header.Get(subjects.HeaderIntent))
 	// It is counted after it was sent.
 	require.Eventually(t, func() bool { return s.endpoints["before_prompt_build"].stats().Errors == 1 }, time.Minute, time.Millisecond)
+	require.Positive(t, s.endpoints["before_prompt_build"].stats().AverageMs)
 }
 
 func TestTimeoutHeader(t *testing.T) {
