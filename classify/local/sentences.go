@@ -45,8 +45,12 @@ func sentences(message string) []string {
 }
 
 // sentenceEnd returns where the first sentence of s ends. A mark of Latin scripts
-// ends one before white space only: "3.5", "example.org".
+// ends one before white space only: "3.5", "example.org". A record that s begins with
+// is a sentence.
 func sentenceEnd(s string) int {
+	if end := recordEnd(s); end > 0 {
+		return end
+	}
 	for i, r := range s {
 		switch r {
 		case '。', '！', '？', '؟', '।', '…', '\n':
@@ -58,6 +62,32 @@ func sentenceEnd(s string) int {
 		}
 	}
 	return len(s)
+}
+
+// leastRecord and mostRecord are the lengths of records, in bytes: "[x] milk" has none,
+// and many open brackets must not take long.
+const leastRecord, mostRecord = 20, 1_000
+
+// recordEnd returns where the JSON object or list ends that s begins with, 0 without one.
+func recordEnd(s string) int {
+	if s == "" || s[0] != '{' && s[0] != '[' {
+		return 0
+	}
+	depth := 0
+	for i := range min(len(s), mostRecord) {
+		switch s[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				if i+1 < leastRecord {
+					return 0
+				}
+				return i + 1
+			}
+		}
+	}
+	return 0
 }
 
 // task returns the verdict on the sentence of a message that asks for something,
