@@ -1,6 +1,6 @@
 # The README needs no make; these targets are for daily work.
 
-.PHONY: module release run test race lint fuzz bench microbench weights soak e2e e2e-openclaw ci
+.PHONY: module pictures release run test race lint fuzz bench microbench weights soak e2e e2e-openclaw ci
 
 run:
 	go run ./cmd/consumer
@@ -34,6 +34,10 @@ microbench:
 # that were fitted to such messages stay.
 weights:
 	go -C tools run ./weights $(if $(PEOPLE),-people $(PEOPLE)) $(WEIGHTS)
+
+# The README's pictures of the pages, by a headless Chromium (CHROMIUM).
+pictures:
+	PICTURES=$(CURDIR)/docs go test -count=1 -tags browser -run PicturesOfTheDemo ./test/browser
 
 # Static binaries with their checksums and a bill of materials each, in dist.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64

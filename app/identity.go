@@ -208,8 +208,10 @@ func (a *App) readSystem(ctx context.Context) (found bus.System, alive bool, err
 
 // otherStore returns an error that names both stores and the possible fixes.
 func otherStore(own, found bus.System, layout bus.Layout, b *bus.Bus) error {
-	return fmt.Errorf("%w: this configuration keeps %s, the system of stream %s at %s keeps %s; %s", ErrStoreMismatch,
-		describe(own), layout.Stream, b.URL(), describe(found), waysOut(own, found))
+	if own.Store == config.StoreFile && found.Store == config.StoreFile && own.Place != "" && found.Place != "" {
+		return fmt.Errorf("%w: %s is not the directory of stream %s at %s (it is %s); %s", ErrStoreMismatch, own.Place, layout.Stream, b.URL(), found.Place, waysOut(own, found))
+	}
+	return fmt.Errorf("%w: stream %s at %s keeps %s, not %s; %s", ErrStoreMismatch, layout.Stream, b.URL(), describe(found), describe(own), waysOut(own, found))
 }
 
 // belongs reports whether a process with the store own may join the system found. A
@@ -292,16 +294,16 @@ func describe(s bus.System) string {
 
 // waysOut returns advice on what to set.
 func waysOut(own, found bus.System) string {
-	apart := "another HINT_NATS_PORT or another HINT_STREAM for a system of its own; `consumer stream apply` changes the store of a system"
+	const apart = ", or another HINT_NATS_PORT or HINT_STREAM for a system of its own"
 	switch {
 	case own.Store != found.Store && found.Store == config.StoreFile:
-		return "set HINT_STORE=file with HINT_DATA_DIR or HINT_SESSIONS_DIR of the first, or " + apart
+		return "set HINT_STORE=file with its HINT_DATA_DIR or HINT_SESSIONS_DIR" + apart
 	case own.Store != found.Store:
-		return "set HINT_STORE=" + found.Store + ", or " + apart
+		return "set HINT_STORE=" + found.Store + apart
 	case own.ID == found.ID:
-		return "the first is a copy of the second, which a running process uses; set HINT_DATA_DIR or HINT_SESSIONS_DIR of the second, or " + apart
+		return "it is a copy of that of a running process; set HINT_DATA_DIR or HINT_SESSIONS_DIR of that one" + apart
 	}
-	return "set HINT_DATA_DIR or HINT_SESSIONS_DIR of the first, HINT_STORE=kv for all of its processes, or " + apart
+	return "set its HINT_DATA_DIR or HINT_SESSIONS_DIR, HINT_STORE=kv for all processes" + apart
 }
 
 // readSystemFile returns the id in the sessions directory; "" if the file is

@@ -72,6 +72,7 @@ func TestTheFirstProcessTakesThePlaceOfASystem(t *testing.T) {
 	err = a.Start(context.Background())
 	require.NoError(t, a.Stop())
 	require.ErrorIs(t, err, app.ErrStoreMismatch)
+	require.Less(t, len(err.Error()), 500, "one line that a person reads: %v", err)
 	require.ErrorContains(t, err, first.Store.SessionsDir)
 	require.NoError(t, startWith(t, first).Stop())
 }
@@ -96,7 +97,7 @@ func TestACopyOfADirectory(t *testing.T) {
 		err := a.Start(context.Background())
 		require.NoError(t, a.Stop())
 		require.ErrorIs(t, err, app.ErrStoreMismatch)
-		require.ErrorContains(t, err, "is a copy of the second")
+		require.ErrorContains(t, err, "it is a copy of that of a running process")
 	}
 	refused(settle(dir))
 	require.NoError(t, startWith(t, settle(link)).Stop(), "another path of the same directory")

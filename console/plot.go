@@ -14,7 +14,7 @@ import (
 const (
 	plotWidth  = 260
 	plotHeight = 112
-	plotLeft   = 40 // room for the scale
+	plotLeft   = 46 // room for the scale
 	plotRight  = 14 // room for half of the last time
 	plotFoot   = 18 // room for the times
 	plotHead   = 10
