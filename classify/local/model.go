@@ -25,6 +25,7 @@ type Model struct {
 	odds     float64  // see fallbackOdds
 	trust    *Trust   // nil for a catalogue of one's own
 	shipped  *shipped // nil for a model that was trained in this process
+	judged   *judged  // nil while it is trained
 	pool     sync.Pool
 }
 
@@ -143,6 +144,7 @@ func Train(cat *intents.Catalog) *Model {
 	} else {
 		m.train()
 	}
+	m.judged = newJudged()
 	return m
 }
 

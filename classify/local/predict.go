@@ -136,6 +136,9 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		return m.decideAlone(sc, message, conversation, asked, allowed, by)
 	}
 	alone := m.request(sc, message, allowed, by)
+	if m.remembers(sc, allowed, by) {
+		m.judged.put(message, &alone, sc.scores) // for the messages after it
+	}
 	c := cuesOf(&sc.text)
 	if c.content == 0 && (len(conversation) > 0 || c.has(roleAnswer)) {
 		alone.doubt()

@@ -427,7 +427,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 			continue
 		}
 		bound := c.ties(sc, said, conversation[:i])
-		alone := m.request(sc, said, allowed, by)
+		alone := m.requestBefore(sc, said, allowed, by)
 		if c.content == 0 {
 			alone.doubt()
 		}
