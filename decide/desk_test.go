@@ -48,7 +48,6 @@ func TestADeskReadsTheLaterOnesOfTooMany(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, entries)
 
-	time.Sleep(50 * time.Millisecond) // the stream's own clock parts them
 	later := &Decided{ID: newWords + "-later", Agent: "main", Rubric: newWords, Answer: "true", Probabilities: map[string]float64{"true": 1}}
 	m, err := later.encode(d.Layout.Prefix, time.Now())
 	require.NoError(t, err)
