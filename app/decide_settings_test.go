@@ -17,7 +17,7 @@ func TestWrongDecideSettings(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"enabled":"yes"}`:                         `enabled must be true or false`,
 		`{"model":"gpt"}`:                           `model must be provider/model`,
-		`{"modle":"a/b"}`:                           `unknown field "modle"`,
+		`{"another":"a/b"}`:                         `unknown field "another"`,
 		`{"target":1}`:                              `target must be a number from 0.5 to 0.999`,
 		`{"record":"all"}`:                          `record must be text or hash or off`,
 		`{"sample":1.5}`:                            `sample must be a whole number from 0 to 1000`,

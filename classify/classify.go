@@ -36,6 +36,9 @@ type Input struct {
 	Said string
 	// Latest is the message, already cleaned and cut.
 	Latest string
+	// Whole makes the local classifier read Latest as one text, where it need not be a
+	// request: without looking for courtesies, tasks and other people's words in it.
+	Whole bool
 	// Paste is the pasted text that Latest holds, and what stands around it; nil for
 	// none.
 	Paste *conversation.Paste

@@ -58,15 +58,19 @@ func (s Standing) Next(trials []Trial, target float64) (next Standing, changed b
 		}
 		return Standing{Threshold: found, Since: last, Back: s.Back}, true
 	}
-	alone := slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return t.P < s.Threshold })
+	unsure := func(t Trial) bool { return t.P < s.Threshold }
+	alone := slices.DeleteFunc(slices.Clone(trials), unsure)
 	checks := newest(slices.DeleteFunc(slices.Clone(alone), func(t Trial) bool { return !t.Check }), recentChecks)
 	right, n := agreed(newest(alone, window))
 	rightChecks, nChecks := agreed(checks)
 	if n > 0 && !proven(right, n, target-slack) || nChecks > 0 && 1-atLeast(rightChecks+1, nChecks, target) <= doubt {
 		return Standing{Back: last}, true
 	}
-	// What it is less sure of has been compared all the time.
-	if found, ok := threshold(newest(trials, window), target); ok && found < s.Threshold-lowerStep {
+	// What it is less sure of has been compared all the time, and of what it is sure of
+	// only the checks: each has a window of its own.
+	others := slices.DeleteFunc(slices.Clone(trials), func(t Trial) bool { return !unsure(t) })
+	both := slices.Concat(newest(alone, window), newest(others, window))
+	if found, ok := threshold(both, target); ok && found < s.Threshold-lowerStep {
 		return Standing{Threshold: found, Since: s.Since, Back: s.Back}, true
 	}
 	return s, false

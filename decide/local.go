@@ -139,7 +139,7 @@ func (c *classifier) answer(ctx context.Context, q *Question, said string) []flo
 }
 
 func (c *classifier) predict(ctx context.Context, said string) local.Prediction {
-	in := classify.Input{Latest: said}
+	in := classify.Input{Latest: said, Whole: true}
 	if c.vectors == nil {
 		return c.words.PredictInput(in, nil)
 	}

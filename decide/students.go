@@ -3,6 +3,8 @@ package decide
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"log/slog"
 	"slices"
 	"sync"
@@ -16,6 +18,9 @@ const (
 	fewestAnswers = 20
 	// maxRecords bounds what the student of a rubric learns from.
 	maxRecords = 1000
+	// otherRecords of these are what a student that answers alone does not learn from.
+	// They lower its threshold.
+	otherRecords = 200
 	// freshAnswers since its right to answer was taken back are enough to learn from them
 	// alone: the teacher may have changed its mind.
 	freshAnswers = 100
@@ -252,7 +257,7 @@ func (s *Students) study(ctx context.Context, rubric string) {
 	sortRecords(records)
 
 	s.judge(ctx, &known, records)
-	if err := s.store.Delete(ctx, spare(records, known.Standing.Threshold)); err != nil && ctx.Err() == nil {
+	if err := s.store.Delete(ctx, spare(records, known.Standing)); err != nil && ctx.Err() == nil {
 		s.log.Debug("surplus answers not deleted", "rubric", rubric, "error", err)
 	}
 	if train {
@@ -297,7 +302,7 @@ func (s *Students) train(ctx context.Context, own *pupil, r *Rubric, records []R
 		s.log.Warn("question cannot be read", "rubric", r.ID, "error", err)
 		return
 	}
-	examples := lessons(&q, records, r.Standing.Back)
+	examples := lessons(&q, records, r.Standing)
 	if len(examples) == 0 {
 		return
 	}
@@ -331,9 +336,10 @@ func Trials(records []Record) (out []Trial) {
 }
 
 // lessons returns what a student learns from; none before there are enough answers with
-// two labels. back is when its right to answer was last taken back.
-func lessons(q *Question, records []Record, back int64) []Example {
-	fresh := slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.At <= back })
+// two labels.
+func lessons(q *Question, records []Record, s Standing) []Example {
+	records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return !s.learns(&r) })
+	fresh := slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.At <= s.Back })
 	if len(fresh) >= freshAnswers {
 		records = fresh
 	}
@@ -352,21 +358,34 @@ func lessons(q *Question, records []Record, back int64) []Example {
 	return out
 }
 
+// learns reports whether a student learns from a record. One that answers alone gets few
+// answers of its teacher, and mostly about what it is not sure of. Would it learn from
+// all of these, it would forget what it is sure of, and its threshold was proven for
+// another student. So it learns from the checks, and as large a part of the others.
+func (s Standing) learns(r *Record) bool {
+	return s.Threshold == 0 || r.At <= s.Since || r.Check || r.Mark != nil || luck(r.ID) < checkShare
+}
+
+// luck returns a number from 0 to 1 for an id, the same in every process.
+func luck(id string) float64 {
+	sum := sha256.Sum256([]byte(id))
+	return float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
+}
+
 // spare returns the records beyond the bound, oldest first. Where a student answers
-// alone, half of the room is for trials of what it is sure of: they prove it, and few
-// come.
-func spare(records []Record, threshold float64) (out []Record) {
+// alone, most of the room is for what it learns from, the checks among it.
+func spare(records []Record, s Standing) (out []Record) {
 	if len(records) <= maxRecords {
 		return nil
 	}
-	sure, others := maxRecords, maxRecords
-	if threshold > 0 {
-		sure, others = maxRecords/2, maxRecords/2
+	learnt, others := maxRecords, 0
+	if s.Threshold > 0 {
+		learnt, others = maxRecords-otherRecords, otherRecords
 	}
 	for _, r := range slices.Backward(records) {
 		left := &others
-		if threshold > 0 && r.Silent != nil && r.Silent.Probability >= threshold {
-			left = &sure
+		if s.learns(&r) {
+			left = &learnt
 		}
 		if *left--; *left < 0 {
 			out = append(out, r)

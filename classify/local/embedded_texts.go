@@ -21,6 +21,9 @@ func (e *Embedded) Texts(in classify.Input) []string {
 		return nil
 	}
 	texts := []string{text}
+	if in.Whole {
+		return texts
+	}
 	own, _ := ownWords(in.Latest)
 	if own = textOf(own); own != "" {
 		texts = append(texts, own)

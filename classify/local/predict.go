@@ -356,6 +356,9 @@ func (m *Model) verdictOn(sc *scratch, in *classify.Input, allowed []bool, by *e
 
 func (m *Model) verdictIn(sc *scratch, in *classify.Input, allowed []bool, by *embedding) verdict {
 	message, before := in.Latest, in.Before()
+	if in.Whole {
+		return m.lookAt(sc, allowed, by, message)
+	}
 	if in.Paste != nil {
 		v, bare, ok := m.aroundPaste(sc, message, in.Paste, len(before) > 0, allowed, by)
 		if ok {

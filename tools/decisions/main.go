@@ -41,7 +41,7 @@ import (
 )
 
 func main() {
-	seeds := flag.Int("seeds", 5, "`number` of random orders for each student")
+	seeds := flag.Int("seeds", 3, "`number` of random orders for each student")
 	flag.Parse()
 	if flag.NArg() != 2 || *seeds < 1 {
 		_, _ = fmt.Fprintln(os.Stderr, "usage: go -C tools run ./decisions [-seeds N] DATA_DIR PEOPLE_DIR")

@@ -20,12 +20,12 @@ import (
 	"intenthint/tools/labelled"
 )
 
-const studentsHeading = `| question | messages | calls of the teacher, first 1,000 | per 1,000 after them | answered alone, right of | at least, %% | first alone after | checks until a change of every answer is noticed | of one in four |
-|---|---|---|---|---|---|---|---|---|
+const studentsHeading = `| question | messages | calls of the teacher, first 1,000 | per 1,000 after them | answered alone, right of | at least, %% | first alone after | checks until a change of mind is noticed |
+|---|---|---|---|---|---|---|---|
 `
 
 const studentsNote = `
-Each figure is the worst of %d orders. "At least" is the exact one-sided 95 %% lower bound of the agreement of what students answered alone.
+Each figure is the worst of %d orders. The teacher that changes its mind gives every fourth answer otherwise. "At least" is the exact one-sided 95 %% lower bound of the agreement of what students answered alone.
 `
 
 // first is how many decisions are the beginning.
@@ -77,8 +77,8 @@ type figures struct {
 	decisions    int // after the first
 	alone, right int // answers of the student, and those that agree with the teacher
 	since        int // decisions until it answered alone, or never
-	// noticed are the checks until a change of mind was noticed, or never, by changes.
-	noticed [2]int
+	// noticed are the checks until a change of mind was noticed, or never.
+	noticed int
 }
 
 func (f figures) per1000() int { return f.later * 1000 / max(f.decisions, 1) }
@@ -97,9 +97,9 @@ func row(name string, messages int, all []figures) string {
 	}
 	bound := func(f figures) float64 { return decide.LowerBound(f.right, f.alone) }
 	least := slices.MinFunc(all, func(x, y figures) int { return cmp.Compare(bound(x), bound(y)) })
-	return fmt.Sprintf("| %s | %d | %s | %s | %d of %d | %.1f | %s | %s | %s |\n", name, messages,
+	return fmt.Sprintf("| %s | %d | %s | %s | %d of %d | %.1f | %s | %s |\n", name, messages,
 		most(func(f figures) int { return f.calls }), most(figures.per1000), least.right, least.alone, 100*bound(least),
-		most(func(f figures) int { return f.since }), most(func(f figures) int { return f.noticed[0] }), most(func(f figures) int { return f.noticed[1] }))
+		most(func(f figures) int { return f.since }), most(func(f figures) int { return f.noticed }))
 }
 
 // learn asks about all messages in a random order, and then lets the teacher change its
@@ -112,23 +112,14 @@ func (b *bench) learn(t topic, examples []example, seed uint64) (f figures, err 
 	for _, e := range examples {
 		known[string(text(e.text))] = e.yes
 	}
-	var noticed [2]int
-	for i, nth := range changes {
-		f = figures{since: never}
-		if noticed[i], err = b.run(t, examples, random, &teacher{yes: known}, nth, &f); err != nil {
-			return f, err
-		}
-	}
-	f.noticed = noticed
-	return f, nil
+	f = figures{since: never}
+	f.noticed, err = b.run(t, examples, random, &teacher{yes: known}, &f)
+	return f, err
 }
-
-// changes are the minds that a teacher changes to: it answers each nth text otherwise.
-var changes = [2]int{1, 4}
 
 // run has a student learn from all messages. Then the teacher changes its mind; checks
 // are those until this is noticed.
-func (b *bench) run(t topic, examples []example, random *rand.Rand, by *teacher, nth int, f *figures) (checks int, err error) {
+func (b *bench) run(t topic, examples []example, random *rand.Rand, by *teacher, f *figures) (checks int, err error) {
 	q, err := question("q", map[string]any{"type": "noul", "instructions": t.instructions})
 	if err != nil {
 		return 0, err
@@ -136,7 +127,12 @@ func (b *bench) run(t topic, examples []example, random *rand.Rand, by *teacher,
 	const ref = "simulated/teacher"
 	sim, end, err := b.simulation(&decide.Settings{
 		Model: ref, Target: target, Record: decide.RecordText, Teachers: map[string]decide.Teacher{ref: by}, Limit: model.NewLimit(1),
-	}, random.Float64)
+	}, func() float64 {
+		if by.nth > 0 {
+			return 0 // only checks are counted from then on, so every decision is one
+		}
+		return random.Float64()
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -148,7 +144,7 @@ func (b *bench) run(t topic, examples []example, random *rand.Rand, by *teacher,
 		}
 		f.count(i, e, events)
 	}
-	by.nth = nth
+	by.nth = changed
 	rubric := decide.Fingerprint(q, text(""))
 	for _, e := range slices.Repeat(examples, patience) {
 		standing, err := sim.Standing(b.ctx, rubric)
@@ -169,7 +165,7 @@ func (b *bench) run(t topic, examples []example, random *rand.Rand, by *teacher,
 }
 
 // patience is how often all messages are asked about again while a change is not noticed.
-const patience = 10
+const patience = 2
 
 // count takes the events of a decision.
 func (f *figures) count(i int, e example, events []*decide.Decided) {
@@ -191,6 +187,10 @@ func (f *figures) count(i int, e example, events []*decide.Decided) {
 		}
 	}
 }
+
+// changed is which of its answers a teacher that changes its mind gives otherwise: each
+// fourth.
+const changed = 4
 
 // teacher answers by labels.
 type teacher struct {
@@ -244,7 +244,10 @@ func injections(_, people fs.FS) (out []example, err error) {
 	return distinct(out), nil
 }
 
-// smallTalk are all messages of CLINC150's domain of that name, and as many others.
+// half is how many messages are small talk, and how many are not.
+const half = 1000
+
+// smallTalk are messages of CLINC150's domain of that name, and as many others.
 func smallTalk(sets, _ fs.FS) ([]example, error) {
 	data, err := fs.ReadFile(sets, "clinc150/domains.json")
 	if err != nil {
@@ -268,7 +271,8 @@ func smallTalk(sets, _ fs.FS) ([]example, error) {
 	}
 	random := rand.New(rand.NewPCG(0, 0)) //nolint:gosec // a sample
 	random.Shuffle(len(no), func(i, j int) { no[i], no[j] = no[j], no[i] })
-	return distinct(append(yes, no[:min(len(no), len(yes))]...)), nil
+	random.Shuffle(len(yes), func(i, j int) { yes[i], yes[j] = yes[j], yes[i] })
+	return distinct(slices.Concat(yes[:min(len(yes), half)], no[:min(len(no), len(yes), half)])), nil
 }
 
 // distinct drops further examples of the same text.
