@@ -25,7 +25,7 @@ const studentsHeading = `| question | messages | calls of the teacher, first 1,0
 `
 
 const studentsNote = `
-Each figure is the worst of %d orders. The teacher that changes its mind gives every fourth answer otherwise. "At least" is the exact one-sided 95 %% lower bound of the agreement of what students answered alone.
+Each figure is the worst of %d orders. The teacher that changes its mind gives every fourth answer otherwise; a student that is sure of nothing any more is not checked, and "never" notices it. "At least" is the exact one-sided 95 %% lower bound of the agreement of what students answered alone.
 `
 
 // first is how many decisions are the beginning.
