@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,9 @@ type Options struct {
 	// Ready reports whether the experiences are complete. Before, nothing is written.
 	Ready func() bool
 	Log   *slog.Logger
+
+	// For tests: how often changes are written; 0 means a second.
+	Pause time.Duration
 }
 
 // Table keeps the file in step with the experiences. It is safe for concurrent use.
@@ -112,7 +116,7 @@ func (t *Table) step(ctx context.Context) time.Duration {
 	t.fault = err
 	t.mu.Unlock()
 	if err == nil {
-		return writePause
+		return cmp.Or(t.o.Pause, writePause)
 	}
 	t.written = nil
 	if !known {

@@ -98,7 +98,7 @@ func run(t *testing.T, path string, n int, removed ...string) *running {
 		r.removed[id] = true
 	}
 	r.ready.Store(true)
-	r.Table = table.New(table.Options{Path: path, Experiences: r.experiences, Ready: r.ready.Load, Log: slog.New(slog.NewJSONHandler(r.log, nil))})
+	r.Table = table.New(table.Options{Path: path, Experiences: r.experiences, Ready: r.ready.Load, Log: slog.New(slog.NewJSONHandler(r.log, nil)), Pause: 20 * time.Millisecond})
 	ctx, cancel := context.WithCancel(context.Background())
 	var writing sync.WaitGroup
 	writing.Go(func() { r.Run(ctx) })
@@ -352,6 +352,11 @@ func TestLogOfAnEarlierFile(t *testing.T) {
 	require.NoError(t, err)
 	require.FileExists(t, path+"-wal", "an earlier program that still runs, or was killed")
 	r := run(t, path, 2)
+	// Who looks at the file while it is replaced may make the log anew.
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(path + "-wal")
+		return os.IsNotExist(err)
+	}, time.Minute, time.Millisecond)
 	holds(t, path, "0", "1")
 	r.stop()
 	require.NoFileExists(t, path+"-wal")
