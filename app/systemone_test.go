@@ -107,7 +107,7 @@ func TestSystemOneTriages(t *testing.T) {
 	}
 }
 
-// A model that answers typed questions says whether a chat model is asked for
+// A model that answers typed questions reports whether a chat model is asked for
 // experiences.
 func TestSystemOneGuardsExtraction(t *testing.T) {
 	t.Parallel()

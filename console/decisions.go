@@ -88,7 +88,7 @@ func (r rubricRow) By(source string) int { return r.Sources[decide.Source(source
 // AllTokens returns the tokens of teachers.
 func (r rubricRow) AllTokens() string { return short(float64(r.Tokens.In + r.Tokens.Out)) }
 
-// Student says whether the student answers alone.
+// Student reports whether the student answers alone.
 func (r rubricRow) Student() string {
 	switch {
 	case r.Standing.Threshold > 0:
