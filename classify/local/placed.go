@@ -101,8 +101,8 @@ func newQuery(vector, mean []float32) *query {
 	return q
 }
 
-// productInt8 returns the scalar product of a vector of int8 and one of int16.
-func productInt8(a []byte, b []int16) int {
+// productPlain is [productInt8] without vector instructions.
+func productPlain(a []byte, b []int16) int {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 int
 	for len(a) >= 4 && len(b) >= 4 {
