@@ -21,8 +21,8 @@ func TestIndirectWants(t *testing.T) {
 			wants = append(wants, o)
 		}
 	}
-	require.Len(t, wants, 82)
-	require.Len(t, nothing, 59)
+	require.Len(t, wants, 81)
+	require.Len(t, nothing, 47)
 	right, named, wrong := 0, 0, 0
 	for _, o := range outcomes {
 		if !o.Hinted(minConfidence) || o.Got == intents.FallbackID {
